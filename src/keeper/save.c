@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replacing the content of an existing file: beside it and exchanged, or in place. */
+#include "keeper/save.h"
+
+#include "keeper/keeper_internal.h"
+#include "sys/io.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/xattr.h>
+
+enum {
+	READ_CHUNK = 256 * 1024,
+	XATTR_BYTES = 64 * 1024, /* the kernel's limit of a list and of a value */
+};
+
+void loaded_init(struct loaded *l)
+{
+	*l = (struct loaded){ .file = { .fd = -1 }, .content = BUF_INIT(SAVE_MAX_BYTES) };
+}
+
+void loaded_done(struct loaded *l)
+{
+	if (l->file.fd >= 0)
+		(void)close(l->file.fd);
+	l->file.fd = -1;
+	buf_done(&l->content);
+}
+
+static int read_whole(struct loaded *l)
+{
+	for (;;) {
+		size_t left = l->content.max - l->content.len;
+		size_t room = left < READ_CHUNK ? left : READ_CHUNK;
+		char *to = room ? buf_reserve(&l->content, room) : NULL;
+		ssize_t n;
+
+		if (!to) /* it grew past the limit while it was read */
+			return room ? -ENOMEM : -EFBIG;
+		n = io_read_all(l->file.fd, to, room);
+		if (n < 0)
+			return (int)n;
+		if (n == 0)
+			return 0;
+		buf_commit(&l->content, (size_t)n);
+	}
+}
+
+static int fail_too_large(struct view path, uint64_t size, struct err *err)
+{
+	char shown[SHOW_MAX];
+
+	return fail(err, EFBIG,
+		    "%s has %llu bytes; files over %d MiB cannot be edited here. Use run_command "
+		    "(sed, python) instead",
+		    show_name(path, shown), (unsigned long long)size, SAVE_MAX_BYTES >> 20);
+}
+
+int load_file(int root, struct view path, struct loaded *ret, struct err *err)
+{
+	char shown[SHOW_MAX];
+	int r;
+
+	if (jail_open(root, path, JAIL_FOLLOW, O_RDWR, &ret->file, err) < 0)
+		return -1;
+	if (ret->file.st.st_size >= SAVE_MAX_BYTES)
+		return fail_too_large(path, (uint64_t)ret->file.st.st_size, err);
+	r = read_whole(ret);
+	if (r == -EFBIG)
+		return fail_too_large(path, SAVE_MAX_BYTES, err);
+	if (r < 0)
+		return fail_errno(err, -r, "read %s", show_name(path, shown));
+	return 0;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same_content(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       same_time(a->st_mtim, b->st_mtim);
+}
+
+static int fail_changed(const struct loaded *l, struct err *err)
+{
+	char shown[SHOW_MAX];
+
+	return fail(err, ESTALE, "%s was changed by another program just now; read it again",
+		    show_name(place_view(&l->file.place), shown));
+}
+
+static int copy_xattr(int from, int to, const char *name, char *value)
+{
+	ssize_t n = fgetxattr(from, name, value, XATTR_BYTES);
+
+	if (n < 0)
+		return -errno;
+	return fsetxattr(to, name, value, (size_t)n, 0) < 0 ? -errno : 0;
+}
+
+static int copy_xattrs(int from, int to)
+{
+	auto_free char *names = malloc(2 * (size_t)XATTR_BYTES);
+	ssize_t n;
+
+	if (!names)
+		return -ENOMEM;
+	n = flistxattr(from, names, XATTR_BYTES);
+	if (n < 0)
+		return errno == ENOTSUP ? 0 : -errno;
+	for (const char *name = names; name < names + n; name += strlen(name) + 1) {
+		int r = copy_xattr(from, to, name, names + XATTR_BYTES);
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Owner before mode: changing the owner takes away set-id bits. */
+static int write_copy(const struct loaded *l, int fd, struct view content)
+{
+	const struct stat *st = &l->file.st;
+	int r;
+
+	if (fchown(fd, st->st_uid, st->st_gid) < 0)
+		return -errno;
+	r = copy_xattrs(l->file.fd, fd);
+	if (r == 0)
+		r = io_write_all(fd, content.p, content.len);
+	if (r < 0)
+		return r;
+	if (fchmod(fd, st->st_mode & 07777) < 0 || fsync(fd) < 0)
+		return -errno;
+	return 0;
+}
+
+static bool is_loaded_version(int folder, const char *name, const struct loaded *l)
+{
+	struct stat st;
+
+	return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       same_content(&st, &l->file.st);
+}
+
+/*
+ * Exchanges copy and file, and looks at what came out: if it is not the version that was loaded,
+ * they are exchanged back. Without RENAME_EXCHANGE the look comes before.
+ */
+static int exchange(int folder, const char *copy, const char *name, const struct loaded *l)
+{
+	if (!is_loaded_version(folder, name, l))
+		return -ESTALE;
+	if (renameat2(folder, copy, folder, name, RENAME_EXCHANGE) < 0) {
+		if (errno != EINVAL && errno != ENOSYS)
+			return -errno;
+		return renameat(folder, copy, folder, name) < 0 ? -errno : 0;
+	}
+	if (is_loaded_version(folder, copy, l))
+		return 0;
+	if (renameat2(folder, copy, folder, name, RENAME_EXCHANGE) < 0)
+		return -errno;
+	return -ESTALE;
+}
+
+/* 1: this file is better written in place. */
+static int save_beside(int root, int self, const struct loaded *l, struct view content,
+		       struct err *err)
+{
+	auto_fd int folder = -1;
+	auto_temp struct temp copy = { .fd = -1 }; /* gone before its folder */
+	char shown[SHOW_MAX];
+	const char *name;
+	int r;
+
+	if (l->file.st.st_nlink != 1)
+		return 1;
+	if (jail_open_parent(root, &l->file.place, &folder, &name, err) < 0)
+		return -1;
+	if (temp_create(self, folder, 0600, &copy) < 0 || write_copy(l, copy.fd, content) < 0 ||
+	    temp_show(&copy) < 0)
+		return 1;
+	r = exchange(folder, copy.name, name, l);
+	if (r == -ESTALE)
+		return fail_changed(l, err);
+	if (r < 0 || fsync(folder) < 0)
+		return fail_errno(err, r < 0 ? -r : errno, "save %s",
+				  show_name(place_view(&l->file.place), shown));
+	return 0;
+}
+
+static int write_at(int fd, struct view content, size_t from)
+{
+	while (from < content.len) {
+		ssize_t n = pwrite(fd, content.p + from, content.len - from, (off_t)from);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		from += (size_t)n;
+	}
+	if (ftruncate(fd, (off_t)content.len) < 0)
+		return -errno;
+	return 0;
+}
+
+static int save_in_place(const struct loaded *l, struct view content, struct err *err)
+{
+	struct view old = buf_view(&l->content);
+	size_t same = 0, common = old.len < content.len ? old.len : content.len;
+	char shown[SHOW_MAX];
+	struct stat st;
+	int r = 0;
+
+	while (same < common && old.p[same] == content.p[same])
+		same++;
+	if (fstat(l->file.fd, &st) < 0 || !same_content(&st, &l->file.st))
+		return fail_changed(l, err);
+	/* A file system that cannot reserve is not asked to. */
+	if (content.len > old.len &&
+	    fallocate(l->file.fd, FALLOC_FL_KEEP_SIZE, (off_t)old.len,
+		      (off_t)(content.len - old.len)) < 0 &&
+	    errno != EOPNOTSUPP)
+		r = -errno;
+	if (r == 0) {
+		r = write_at(l->file.fd, content, same);
+		/* Back to what it was: those bytes had room. */
+		if (r < 0 && write_at(l->file.fd, old, same) < 0)
+			return fail(err, EIO, "%s could not be written and is damaged now",
+				    show_name(place_view(&l->file.place), shown));
+	}
+	if (r == 0 && fsync(l->file.fd) < 0)
+		r = -errno;
+	if (r < 0)
+		return fail_errno(err, -r, "save %s", show_name(place_view(&l->file.place), shown));
+	return 0;
+}
+
+int save_file(int root, int self, struct loaded *l, struct view content, struct err *err)
+{
+	int r = save_beside(root, self, l, content, err);
+
+	return r == 1 ? save_in_place(l, content, err) : r;
+}
