@@ -175,7 +175,7 @@ void doctor_cgroups(const struct doctor_host *host, struct doctor_result *ret)
 			   host->slots.cgroups);
 	} else if (unified && access("/run/systemd/system", F_OK) == 0) {
 		doctor_say(ret, DOCTOR_OK,
-			   "version 2; systemd delegates them to the server's units");
+			   "version 2; systemd delegates them to the units, and to berth serve");
 	} else {
 		doctor_say(ret, host->conf.allow_unlimited ? DOCTOR_WARN : DOCTOR_FAIL,
 			   "none for the server: memory, CPU and processes of sandboxes would be "

@@ -42,7 +42,7 @@ void options_config_path(const struct options *o, char ret[PATH_MAX]);
 /* The configuration they give, with the environment. */
 int options_conf(const struct options *o, struct conf *ret, struct err *err) MUST_CHECK;
 
-/* The same as arguments for another program of berth: --config and --set. */
+/* The same as arguments for another program of berth: --config and --set, after what is there. */
 struct options_argv {
 	char *argv[2 * OPTIONS_MAX_OVERRIDES + 16]; /* NULL-terminated; owned */
 	size_t n;

@@ -9,6 +9,7 @@
  */
 #include "base/instance.h"
 #include "cli/cli.h"
+#include "cli/delegation.h"
 #include "cli/options.h"
 #include "cli/refresh.h"
 #include "sys/clock.h"
@@ -28,8 +29,9 @@ static const char help[] =
 	"usage: berth serve [--config FILE] [--state DIR] [--listen ADDRESS:PORT] [--profile "
 	"NAME]\n"
 	"                   [--set SECTION.KEY=VALUE]... [--check]\n"
-	"Serves until it gets SIGTERM or SIGINT. Started as root it becomes the configured user\n"
-	"first. --check prints the effective configuration, with secrets hidden, and ends.\n";
+	"Serves until it gets SIGTERM or SIGINT. Started as root it gets a control group for its\n"
+	"sandboxes and becomes the configured user first. --check prints the effective\n"
+	"configuration, with secrets hidden, and ends.\n";
 
 #define QUICK_DEATH   (3 * USEC_PER_SEC)
 #define PAUSE_MIN     (200 * USEC_PER_MSEC)
@@ -279,6 +281,10 @@ static int prepare(struct supervisor *s, const struct options *o, struct err *er
 {
 	auto_conf struct conf conf = { 0 };
 
+	if (options_conf(o, &conf, err) < 0)
+		return -1;
+	/* First: the program may be executed anew, with the sockets. */
+	delegation_enter(o, &conf);
 	s->n_sockets = sd_listen_fds(0);
 	if (s->n_sockets < 0)
 		return err_sys(err, -s->n_sockets, "take the passed sockets");
@@ -288,7 +294,7 @@ static int prepare(struct supervisor *s, const struct options *o, struct err *er
 	s->children[0].name = "berth-spawner";
 	s->children[1].name = "berthd";
 	s->children[1].takes_sockets = true;
-	if (options_conf(o, &conf, err) < 0 || prepare_spawner(&s->children[0], &conf, err) < 0 ||
+	if (prepare_spawner(&s->children[0], &conf, err) < 0 ||
 	    prepare_berthd(&s->children[1], o, err) < 0 || refresh_start(o, &conf, err) < 0 ||
 	    become_user(conf.user, err) < 0)
 		return -1;

@@ -2,6 +2,7 @@
 /* Control groups for the server. */
 #include "slots/cgroups.h"
 
+#include "sys/cgroup_fs.h"
 #include "sys/io.h"
 
 #include <dirent.h>
@@ -14,6 +15,9 @@ enum {
 	PATH_SIZE = 512,
 	MAX_DEPTH = 8, /* of groups that the server made */
 };
+
+/* Where a container's processes move, as other managers of nested containers have it. */
+#define CONTAINER_LEAF "init"
 
 static const char *const controllers_v1[] = { "memory", "pids", "cpu", "freezer" };
 static const char *const controllers_v2[] = { "+memory", "+pids", "+cpu", "+io" };
@@ -106,21 +110,15 @@ static void group_name(const struct slots_plan *plan, char ret[32])
 /* Makes the group in the hierarchy and gives it to the server's user. */
 static int make_group(const struct slots_plan *plan, int top, struct err *err)
 {
-	static const char *const files[] = { "cgroup.procs", "tasks", "cgroup.threads",
-					     "cgroup.subtree_control" };
 	char name[32];
+	int r;
 
 	group_name(plan, name);
 	if (mkdirat(top, name, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "make the control group %s", name);
 	auto_fd int group = openat(top, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (group < 0 || fchown(group, plan->uid, plan->gid) < 0)
-		return err_sys(err, errno, "give away the control group %s", name);
-	/* Which of them there are depends on the version. */
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (fchownat(group, files[i], plan->uid, plan->gid, 0) < 0 && errno != ENOENT)
-			return err_sys(err, errno, "give away %s/%s", name, files[i]);
-	return 0;
+	r = group < 0 ? -errno : cgroup_fs_give(group, plan->uid, plan->gid);
+	return r < 0 ? err_sys(err, -r, "give away the control group %s", name) : 0;
 }
 
 static int make_v1(const struct slots_plan *plan, struct view mountinfo, bool *ret_any,
@@ -145,13 +143,26 @@ static bool has_systemd(void)
 }
 
 /* True if memory and processes can be limited below the top of the version 2 hierarchy. */
-static bool enable_v2(int top)
+static bool hand_down(int top)
 {
 	bool enabled[ARRAY_SIZE(controllers_v2)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(controllers_v2); i++)
 		enabled[i] = io_put(top, "cgroup.subtree_control", controllers_v2[i]) == 0;
 	return enabled[0] && enabled[1];
+}
+
+/*
+ * What is the top for us is another group for the host if we are in a container, and limits can be
+ * handed down only from a group without processes of its own: all move one down. Not at the host's
+ * top, which has no cgroup.type and needs none of this.
+ */
+static bool enable_v2(int top)
+{
+	if (hand_down(top))
+		return true;
+	return faccessat(top, "cgroup.type", F_OK, 0) == 0 &&
+	       cgroup_fs_step_aside(top, CONTAINER_LEAF) && hand_down(top);
 }
 
 int cgroups_up(const struct slots_plan *plan, enum cgroups_kind *ret, struct err *err)

@@ -6,8 +6,9 @@
  *
  *   version 1  one in the memory, pids, cpu and freezer hierarchies; no service manager ever
  *              delegates these
- *   version 2  one at the top, where there is no systemd; the server must be started inside it,
- *              because the user may not move processes out of groups that are not its own
+ *   version 2  one at the top, where there is no systemd; `berth serve` enters it while it is
+ *              root (cli/delegation.h), because the user may not move processes out of groups that
+ *              are not its own
  */
 #ifndef BERTH_SLOTS_CGROUPS_H
 #define BERTH_SLOTS_CGROUPS_H

@@ -6,78 +6,28 @@
 
 #include "base/log.h"
 #include "base/parse.h"
+#include "sys/cgroup_fs.h"
 #include "sys/io.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <stdio.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-
-#define CGROUP2_ROOT "/sys/fs/cgroup"
-/* Where the spawner itself, and who shares its group, moves: limits can be handed down only from a
- * group without processes of its own. */
-#define SERVER_LEAF "server"
 
 /* Against 100 of each sandbox: however many compute, what serves them does not wait for them. */
 #define SERVER_WEIGHT "10000"
 
-enum { MAX_FILE = 64 * 1024, MAX_DISK_LINE = 256 };
+enum { MAX_DISK_LINE = 256 };
 
-/* "0::/path" of this process, as a path below the mount. */
+/* Our own group; after a restart we find ourselves where the last one put us. */
 static bool own_group(char *out, size_t size)
 {
-	auto_buf struct buf text = BUF_INIT(MAX_FILE);
-	struct view rest, line;
+	size_t len;
 
-	if (io_read_file(AT_FDCWD, "/proc/self/cgroup", &text) < 0)
+	if (!cgroup_fs_own(out, size))
 		return false;
-	rest = buf_view(&text);
-	while (view_split(&rest, '\n', &line)) {
-		if (!view_starts(line, VIEW("0::/")))
-			continue;
-		line = view_from(line, strlen("0::"));
-		/* After a restart we find ourselves where the last one put us. */
-		if (view_ends(line, VIEW("/" SERVER_LEAF)))
-			line = view_first(line, line.len - strlen("/" SERVER_LEAF));
-		return snprintf(out, size, "%s%.*s", CGROUP2_ROOT, VIEW_ARG(line)) < (int)size;
-	}
-	return false;
-}
-
-static bool is_cgroup2(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
-}
-
-static void move_all(int root, int leaf)
-{
-	auto_buf struct buf text = BUF_INIT(MAX_FILE);
-	struct view rest, line;
-
-	if (io_read_file(root, "cgroup.procs", &text) < 0)
-		return;
-	rest = buf_view(&text);
-	while (view_split(&rest, '\n', &line)) {
-		char pid[16];
-
-		if (view_copy(line, pid, sizeof(pid)) == 0 && *pid)
-			(void)!io_put(leaf, "cgroup.procs", pid); /* it may have ended */
-	}
-}
-
-/* False if that cannot be done: the folder is not ours, then. */
-static bool step_aside(int root)
-{
-	if (mkdirat(root, SERVER_LEAF, S_IRWXU) < 0 && errno != EEXIST)
-		return false;
-	auto_fd int leaf = openat(root, SERVER_LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (leaf < 0)
-		return false;
-	move_all(root, leaf);
+	len = strlen(out);
+	if (view_ends(view_str(out), VIEW("/" CGROUP_FS_SERVER)))
+		out[len - strlen("/" CGROUP_FS_SERVER)] = '\0';
 	return true;
 }
 
@@ -106,7 +56,7 @@ static uint32_t hand_down(int root)
 
 static void prefer_server(int root)
 {
-	auto_fd int leaf = openat(root, SERVER_LEAF, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_fd int leaf = openat(root, CGROUP_FS_SERVER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	if (leaf < 0 || io_put(leaf, "cpu.weight", SERVER_WEIGHT) < 0)
 		log_warning("the server's own processes get no more CPU than a sandbox");
@@ -124,9 +74,10 @@ bool cgroup2_open(struct cgroups *groups, const char *path)
 	}
 	auto_fd int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	/* Root could make groups anywhere; it must be delegated all the same. */
-	if (root < 0 || !is_cgroup2(root) || faccessat(root, "cgroup.procs", W_OK, AT_EACCESS) < 0)
+	if (root < 0 || !cgroup_fs_is_v2(root) ||
+	    faccessat(root, "cgroup.procs", W_OK, AT_EACCESS) < 0)
 		return false;
-	if (!step_aside(root))
+	if (!cgroup_fs_step_aside(root, CGROUP_FS_SERVER))
 		return false;
 	groups->limited = hand_down(root);
 	if (groups->limited & SPAWNER_LIMITS_CPU)
