@@ -93,7 +93,7 @@ static struct snapshot take_snapshot(struct server *server)
 		.has_oauth = (c->auth & CONF_AUTH_OAUTH) != 0,
 		.needs_token = c->auth == CONF_AUTH_TOKEN,
 		.empties = c->empty_when_idle,
-		.can_serve = engine_is_ready(server->engine) && !server->stopping,
+		.can_serve = sandboxes_can_serve(server->sandboxes) && !server->stopping,
 		.uptime_seconds = (now - server->started) / USEC_PER_SEC,
 		.running = sandboxes_running(server->sandboxes),
 		.max_running = c->max_running,

@@ -15,7 +15,7 @@ struct snapshot {
 	bool has_oauth;         /* visitors sign in themselves */
 	bool needs_token;       /* nobody gets in without one */
 	bool empties;           /* idle sandboxes, of their files too */
-	bool can_serve;         /* the spawner is connected and the state can be written */
+	bool can_serve;         /* the spawner is connected, and can limit what it must */
 	uint64_t uptime_seconds;
 
 	struct pool_stats pool;

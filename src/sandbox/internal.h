@@ -180,6 +180,8 @@ void waits_free(struct sandboxes *s);
 
 /* ---- service.c ---- */
 
+/* Whether nobody may be served because sandboxes could take all of the machine. */
+bool sandboxes_lack_limits(const struct sandboxes *s);
 /* Makes the deferred event run: dirty places, waits, warm containers, timers. */
 void sandboxes_wake(struct sandboxes *s);
 struct sandbox *sandboxes_find(const struct sandboxes *s, struct view key);

@@ -179,6 +179,8 @@ void sandboxes_each(struct sandboxes *s, const char *principal,
 
 /* Where the principal stands in the queue, in words; false if it does not wait. */
 bool sandboxes_queue_words(struct sandboxes *s, const char *principal, char *out, size_t size);
+/* The engine is connected, and can limit what it must (sandboxes_config.require_limits). */
+bool sandboxes_can_serve(const struct sandboxes *s);
 /* What is enforced on this host. */
 void sandboxes_engine_facts(const struct sandboxes *s, struct engine_facts *ret);
 /* Whether disk space is measured here instead. */

@@ -96,11 +96,43 @@ static int on_tick(sd_event_source *source, uint64_t now, void *userdata)
 	return 0;
 }
 
+static bool has_limits(const struct sandboxes *s)
+{
+	struct engine_facts facts;
+
+	engine_get_facts(s->engine, &facts);
+	return facts.memory_limited && facts.cpu_limited && facts.pids_limited;
+}
+
+bool sandboxes_lack_limits(const struct sandboxes *s)
+{
+	return s->config.require_limits && !has_limits(s);
+}
+
+bool sandboxes_can_serve(const struct sandboxes *s)
+{
+	return engine_is_ready(s->engine) && !sandboxes_lack_limits(s);
+}
+
+static void say_limits(const struct sandboxes *s)
+{
+	if (sandboxes_lack_limits(s))
+		log_error(
+			"memory, CPU or processes of sandboxes cannot be limited: nobody is served "
+			"(berth doctor says why; sandbox.allow_unlimited = yes serves all the "
+			"same)");
+	else if (!has_limits(s))
+		log_warning("memory, CPU or processes of sandboxes are NOT limited by control "
+			    "groups: berth doctor says why");
+}
+
 static void on_engine_change(void *userdata)
 {
 	struct sandboxes *s = userdata;
 
 	log_info("the engine is %s", engine_is_ready(s->engine) ? "ready" : "not connected");
+	if (engine_is_ready(s->engine))
+		say_limits(s);
 	for (uint32_t i = 0; i < s->config.pool.slots; i++) {
 		struct place *p = &s->places[i];
 

@@ -132,16 +132,6 @@ static void keep_for_mail(struct sandbox_wait *w)
 		log_warning("keep a place in the queue: %s", err.msg);
 }
 
-static bool lacks_limits(const struct sandboxes *s)
-{
-	struct engine_facts facts;
-
-	if (!s->config.require_limits)
-		return false;
-	engine_get_facts(s->engine, &facts);
-	return !facts.memory_limited || !facts.cpu_limited || !facts.pids_limited;
-}
-
 /* Asks the pool: a slot, a place in the queue, or no. */
 static void ask_pool(struct sandbox_wait *w)
 {
@@ -150,7 +140,7 @@ static void ask_pool(struct sandbox_wait *w)
 	struct sandbox *sandbox;
 	struct err err;
 
-	if (lacks_limits(s)) {
+	if (sandboxes_lack_limits(s)) {
 		(void)err_set(
 			&err, ERR_BUSY,
 			"this server cannot limit memory, CPU and processes of sandboxes, and "

@@ -31,7 +31,7 @@ struct fake_rollback {
 };
 
 struct engine {
-	bool is_ready;
+	bool is_ready, is_limited;
 	void (*changed)(void *userdata);
 	void *changed_data;
 	struct engine_box boxes[FAKE_SLOTS];
@@ -44,7 +44,7 @@ struct engine *fake_engine_new(void)
 	struct engine *engine = calloc(1, sizeof(*engine));
 
 	assert(engine);
-	engine->is_ready = true;
+	engine->is_ready = engine->is_limited = true;
 	for (uint32_t i = 0; i < FAKE_SLOTS; i++) {
 		engine->boxes[i] = (struct engine_box){ .engine = engine, .slot = i };
 		engine->files[i] = (struct engine_files){ .engine = engine, .slot = i };
@@ -104,6 +104,11 @@ void fake_ready(struct engine *engine)
 {
 	engine->is_ready = true;
 	engine->changed(engine->changed_data);
+}
+
+void fake_limit(struct engine *engine, bool is_limited)
+{
+	engine->is_limited = is_limited;
 }
 
 bool fake_is_starting(const struct engine *engine, uint32_t slot)
@@ -210,8 +215,12 @@ void fake_keeper_ends(struct engine *engine, uint32_t slot)
 
 void engine_get_facts(const struct engine *engine, struct engine_facts *ret)
 {
-	(void)engine;
-	*ret = (struct engine_facts){ .name = "fake" };
+	*ret = (struct engine_facts){
+		.name = "fake",
+		.memory_limited = engine->is_limited,
+		.cpu_limited = engine->is_limited,
+		.pids_limited = engine->is_limited,
+	};
 }
 
 bool engine_is_ready(const struct engine *engine)

@@ -15,6 +15,8 @@ void fake_engine_free(struct engine *engine);
 /* All boxes, keepers and requests are lost, or a new spawner is there. */
 void fake_lose(struct engine *engine);
 void fake_ready(struct engine *engine);
+/* Whether it can limit memory, CPU and processes; it can at first. */
+void fake_limit(struct engine *engine, bool is_limited);
 
 /* Whether a request waits. */
 bool fake_is_starting(const struct engine *engine, uint32_t slot);

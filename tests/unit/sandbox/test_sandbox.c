@@ -58,6 +58,7 @@ static void world_start_limited(struct world *w, void **state, uint32_t max_runn
 			  .retry_min = 30 * USEC_PER_SEC,
 			  .retry_max = 60 * USEC_PER_SEC },
 		.max_running = max_running,
+		.require_limits = true,
 		.disk = disk_limits_of(bytes, bytes),
 		.state_dir = "/",
 	};
@@ -619,6 +620,34 @@ static void test_a_reset_cuts_what_is_on_its_way(void **state)
 	world_end(&w);
 }
 
+/* The next spawner may say something else than the last. */
+static void test_nobody_is_served_without_limits(void **state)
+{
+	struct world w;
+	struct call a;
+
+	world_start(&w, state, 0);
+	assert_true(sandboxes_can_serve(w.s));
+	fake_limit(w.engine, false);
+	fake_lose(w.engine);
+	assert_false(sandboxes_can_serve(w.s));
+	fake_ready(w.engine);
+	assert_false(sandboxes_can_serve(w.s));
+	begin(&w, &a, "a");
+	settle(&w);
+	assert_int_equal(a.verdict, SANDBOX_REFUSED);
+	assert_non_null(strstr(a.err.msg, "allow_unlimited"));
+	fake_limit(w.engine, true);
+	fake_lose(w.engine);
+	fake_ready(w.engine);
+	assert_true(sandboxes_can_serve(w.s));
+	begin(&w, &a, "a");
+	come_up(&w, 0);
+	assert_int_equal(a.verdict, SANDBOX_READY);
+	sandbox_release(a.sandbox);
+	world_end(&w);
+}
+
 static void count_release(void *state)
 {
 	int *releases = state;
@@ -960,6 +989,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_two_are_refused_at_once),
+		TEST(test_nobody_is_served_without_limits),
 		TEST(test_a_full_sandbox_is_ended_and_cleared),
 		TEST(test_what_grows_in_a_full_sandbox_is_ended),
 		TEST(test_measurements_are_lost_and_forgotten),
