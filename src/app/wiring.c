@@ -17,6 +17,23 @@
 
 /* ---- what setup made ---- */
 
+/* What sandboxes and /health are told is the configuration; the slots must be of the same. */
+static int check_settings(const struct server *server, struct err *err)
+{
+	char ours[CONF_SETUP_TAG];
+	int r = conf_setup_tag(&server->conf, ours);
+
+	if (r < 0)
+		return err_sys(err, -r, "read the settings");
+	if (*server->slots.settings && strcmp(server->slots.settings, ours) != 0)
+		return err_set(
+			err, ERR_INVALID,
+			"the slots were not set up with the present configuration (network, "
+			"sandbox.workspace, sandbox.layer, pool.storage, pool.uid_base): run "
+			"berth setup (as root) with the same options");
+	return 0;
+}
+
 int wiring_slots(struct server *server, struct err *err)
 {
 	auto_buf struct buf text = BUF_INIT(SLOTS_STATUS_MAX);
@@ -39,6 +56,8 @@ int wiring_slots(struct server *server, struct err *err)
 			err, ERR_INVALID,
 			"pool.slots is %u, but only %u are prepared: run berth setup --slots %u",
 			server->conf.slots, server->slots.slots, server->conf.slots);
+	if (check_settings(server, err) < 0)
+		return -1;
 	if (!server->slots.workspace_bounded)
 		log_warning("storage %s: the size of /workspace is measured, NOT enforced by the "
 			    "kernel",

@@ -94,6 +94,15 @@ bool view_split(struct view *rest, char sep, struct view *ret)
 	return true;
 }
 
+uint32_t view_hash(struct view v)
+{
+	uint32_t hash = 2166136261U;
+
+	for (size_t i = 0; i < v.len; i++)
+		hash = (hash ^ (unsigned char)v.p[i]) * 16777619U;
+	return hash;
+}
+
 char *view_dup(struct view v)
 {
 	char *s = malloc(v.len + 1);

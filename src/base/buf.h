@@ -59,6 +59,8 @@ struct view view_base_name(struct view path);
  * "a,,b" gives a, "", b. Start with a copy of the whole; an empty whole gives nothing.
  */
 bool view_split(struct view *rest, char sep, struct view *ret);
+/* FNV-1a: spreads well, but whoever picks the bytes can make two the same. */
+uint32_t view_hash(struct view v);
 /* A NUL-terminated copy to free(), or NULL when out of memory. */
 char *view_dup(struct view v) MUST_CHECK;
 /* Copies into `out` with a NUL. -ENOSPC if it does not fit, -EINVAL if it holds a NUL. */

@@ -7,12 +7,10 @@
 void instance_tag(const char *state_dir, char ret[INSTANCE_LEN + 1])
 {
 	struct view v = view_str(state_dir);
-	uint32_t hash =
-		2166136261U; /* FNV-1a: it only has to spread, nobody gains by a collision */
+	uint32_t hash;
 
 	while (v.len > 1 && v.p[v.len - 1] == '/')
 		v.len--;
-	for (size_t i = 0; i < v.len; i++)
-		hash = (hash ^ (unsigned char)v.p[i]) * 16777619U;
+	hash = view_hash(v); /* nobody gains by two that are the same */
 	(void)snprintf(ret, INSTANCE_LEN + 1, "%04x", (hash >> 16 ^ hash) & 0xffffU);
 }

@@ -131,13 +131,17 @@ void doctor_image(const struct doctor_host *host, struct doctor_result *ret)
 void doctor_slots(const struct doctor_host *host, struct doctor_result *ret)
 {
 	auto_buf struct buf path = BUF_INIT(PATH_MAX);
+	char settings[CONF_SETUP_TAG] = "";
 	struct stat st;
 
+	(void)!conf_setup_tag(&host->conf, settings);
 	if (!host->has_slots) {
 		doctor_say(ret, DOCTOR_FAIL, "not prepared");
 	} else if (host->slots.slots < host->conf.slots) {
 		doctor_say(ret, DOCTOR_FAIL, "%u prepared, %u configured", host->slots.slots,
 			   host->conf.slots);
+	} else if (*host->slots.settings && strcmp(host->slots.settings, settings) != 0) {
+		doctor_say(ret, DOCTOR_FAIL, "set up with other settings than the configuration's");
 	} else if (conf_runtime_dir(&host->conf, &path) < 0 ||
 		   buf_add_str(&path, "/slots/0.user") < 0 || stat(buf_str(&path), &st) < 0) {
 		/* They are gone with every boot, which the unit berth-slots is for. */

@@ -129,7 +129,14 @@ struct conf_override {
 int conf_load(struct conf *ret, const char *path, const char *const *env,
 	      const struct conf_override *overrides, struct err *err) MUST_CHECK;
 
-/* The effective configuration as INI; values of secret keys are shown as "(set)". */
+enum { CONF_SETUP_TAG = 9 };
+/*
+ * A word that changes with the settings that berth setup applies to the slots: how the server knows
+ * that they are those of its own configuration. -ENOMEM.
+ */
+int conf_setup_tag(const struct conf *conf, char ret[CONF_SETUP_TAG]) MUST_CHECK;
+
+/* The effective configuration as INI. No key holds a secret. */
 int conf_print(const struct conf *conf, struct buf *out) MUST_CHECK;
 /* The commented example: every key with its default and one line of text. */
 int conf_print_example(struct buf *out) MUST_CHECK;

@@ -28,6 +28,7 @@ struct conf_key {
 	const char *public_value; /* default of the public profile where it differs */
 	uint64_t min, max;
 	const char *const *names;
+	bool by_setup; /* berth setup applies it to the slots; a restart alone does not */
 	const char *help;
 };
 

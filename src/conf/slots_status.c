@@ -18,6 +18,7 @@ static const struct field {
 	{ "network", KIND_WORD, offsetof(struct slots_status, network) },
 	{ "connections_bounded", KIND_BOOL, offsetof(struct slots_status, connections_bounded) },
 	{ "bandwidth_bounded", KIND_BOOL, offsetof(struct slots_status, bandwidth_bounded) },
+	{ "settings", KIND_WORD, offsetof(struct slots_status, settings) },
 	{ "cgroups", KIND_WORD, offsetof(struct slots_status, cgroups) },
 };
 

@@ -22,7 +22,8 @@ struct slots_status {
 	char network[SLOTS_STATUS_WORD]; /* "internet", "none", "lan", "allow" */
 	bool connections_bounded;
 	bool bandwidth_bounded;
-	char cgroups[SLOTS_STATUS_WORD]; /* made for the server: "v1", "v2" or "none" */
+	char settings[SLOTS_STATUS_WORD]; /* conf_setup_tag() of what was applied; "": not known */
+	char cgroups[SLOTS_STATUS_WORD];  /* made for the server: "v1", "v2" or "none" */
 };
 
 int slots_status_print(const struct slots_status *status, struct buf *out) MUST_CHECK;

@@ -22,7 +22,9 @@ struct facts {
 	enum cgroups_kind cgroups;
 };
 
-static int write_status(const struct slots_plan *plan, const struct facts *facts, struct err *err)
+/* `settings`: which of them have been applied. */
+static int write_status(const struct slots_plan *plan, const struct facts *facts,
+			const char *settings, struct err *err)
 {
 	auto_buf struct buf text = BUF_INIT(SLOTS_STATUS_MAX);
 	struct slots_status status = {
@@ -37,6 +39,7 @@ static int write_status(const struct slots_plan *plan, const struct facts *facts
 	(void)snprintf(status.storage, sizeof(status.storage), "%s", facts->storage.name);
 	(void)snprintf(status.network, sizeof(status.network), "%s",
 		       conf_network_name((enum conf_network)plan->conf->network));
+	(void)snprintf(status.settings, sizeof(status.settings), "%s", settings);
 	(void)snprintf(status.cgroups, sizeof(status.cgroups), "%s",
 		       cgroups_kind_name(facts->cgroups));
 	r = slots_status_print(&status, &text);
@@ -56,12 +59,14 @@ int slots_up(const struct conf *conf, const struct slots_progress *progress, str
 {
 	auto_plan struct slots_plan plan = { .state_fd = -1, .slots_fd = -1, .runtime_fd = -1 };
 	struct facts facts = { .cgroups = CGROUPS_NONE };
-	int fd;
+	char settings[CONF_SETUP_TAG];
+	int fd, r;
 
 	tables_up();
 	/* The status is written early too: it is how slots_down() knows the storage. */
 	if (plan_init(&plan, conf, progress, err) < 0 ||
-	    storage_up(&plan, &facts.storage, err) < 0 || write_status(&plan, &facts, err) < 0 ||
+	    storage_up(&plan, &facts.storage, err) < 0 ||
+	    write_status(&plan, &facts, "unfinished", err) < 0 ||
 	    namespaces_up(&plan, &fd, err) < 0)
 		return -1;
 	auto_fd int namespaces = fd;
@@ -69,7 +74,10 @@ int slots_up(const struct conf *conf, const struct slots_progress *progress, str
 	    network_up(&plan, namespaces, &facts.network, err) < 0 ||
 	    cgroups_up(&plan, &facts.cgroups, err) < 0)
 		return -1;
-	return write_status(&plan, &facts, err);
+	r = conf_setup_tag(conf, settings);
+	if (r < 0)
+		return err_sys(err, -r, "read the settings");
+	return write_status(&plan, &facts, settings, err);
 }
 
 int slots_refresh_allow(const struct conf *conf, struct err *err)

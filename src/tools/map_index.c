@@ -12,16 +12,6 @@ struct view map_folder_of(struct view path)
 	return view_first(path, len ? len - 1 : 0);
 }
 
-/* FNV-1a. Names that collide on purpose make only their own project's map worse: MAX_TRIES. */
-static uint32_t hash_of(struct view name)
-{
-	uint32_t hash = 2166136261;
-
-	for (size_t i = 0; i < name.len; i++)
-		hash = (hash ^ (unsigned char)name.p[i]) * 16777619;
-	return hash;
-}
-
 void map_index_free(struct map_index *index)
 {
 	if (!index)
@@ -55,7 +45,7 @@ static void index_file(struct map_index *index, size_t i)
 {
 	const struct map_files *m = index->files;
 	struct view path = map_path(m, &m->file[i]);
-	uint32_t *first = &index->first[hash_of(view_base_name(path)) & index->mask];
+	uint32_t *first = &index->first[view_hash(view_base_name(path)) & index->mask];
 
 	index->next[i] = *first;
 	*first = (uint32_t)i + 1;
@@ -123,7 +113,7 @@ const struct map_file *map_with_ending(const struct map_index *index, struct vie
 const struct map_file *map_by_suffix(const struct map_index *index, struct view suffix)
 {
 	const struct map_files *m = index->files;
-	uint32_t at = index->first[hash_of(view_base_name(suffix)) & index->mask];
+	uint32_t at = index->first[view_hash(view_base_name(suffix)) & index->mask];
 	const struct map_file *best = NULL;
 
 	for (int i = 0; at && i < MAX_TRIES; i++, at = index->next[at - 1]) {
