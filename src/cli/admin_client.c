@@ -159,7 +159,8 @@ int admin_ask(const struct options *o, enum admin_need need, json_t *request, js
 	return -1;
 }
 
-int admin_simple(const char *name, const struct options *o, enum admin_need need, json_t *request)
+int admin_simple(const char *name, const struct options *o, enum admin_need need, json_t *request,
+		 const char *said)
 {
 	auto_json json_t *answer = NULL;
 	struct err err;
@@ -168,6 +169,6 @@ int admin_simple(const char *name, const struct options *o, enum admin_need need
 		return cli_fail(name, &err);
 	if (o->json)
 		(void)json_dumpf(answer, stdout, JSON_INDENT(2));
-	(void)puts(o->json ? "" : "done");
+	(void)puts(o->json ? "" : said);
 	return CLI_OK;
 }

@@ -18,7 +18,8 @@ enum admin_need {
 int admin_ask(const struct options *o, enum admin_need need, json_t *request, json_t **ret,
 	      struct err *err) MUST_CHECK;
 
-/* The whole of a subcommand that asks one thing and prints "done" (or the answer with --json). */
-int admin_simple(const char *name, const struct options *o, enum admin_need need, json_t *request);
+/* The whole of a subcommand that asks one thing and prints `said` (or the answer with --json). */
+int admin_simple(const char *name, const struct options *o, enum admin_need need, json_t *request,
+		 const char *said);
 
 #endif

@@ -83,5 +83,5 @@ int cmd_revoke(int argc, char **argv)
 				    "key", argv[optind + 1]);
 	else
 		return cli_help(revoke_help, CLI_USAGE);
-	return admin_simple("revoke", &o, ADMIN_EITHER, request);
+	return admin_simple("revoke", &o, ADMIN_EITHER, request, "done");
 }

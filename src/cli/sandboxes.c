@@ -16,7 +16,8 @@ static const char pool_help[] =
 	"wait.\n"
 	"resume goes on.\n";
 
-static int with_key(int argc, char **argv)
+/* `said`: the server has begun when it answers, and may need a while. */
+static int with_key(int argc, char **argv, const char *said)
 {
 	struct options o;
 
@@ -27,7 +28,7 @@ static int with_key(int argc, char **argv)
 	if (optind + 1 != argc)
 		return cli_help(key_help, CLI_USAGE);
 	return admin_simple(argv[0], &o, ADMIN_RUNNING,
-			    json_pack("{s:s, s:s}", "command", argv[0], "key", argv[optind]));
+			    json_pack("{s:s, s:s}", "command", argv[0], "key", argv[optind]), said);
 }
 
 static int without_key(int argc, char **argv)
@@ -38,17 +39,18 @@ static int without_key(int argc, char **argv)
 		return cli_help(pool_help, CLI_USAGE);
 	if (o.help)
 		return cli_help(pool_help, CLI_OK);
-	return admin_simple(argv[0], &o, ADMIN_RUNNING, json_pack("{s:s}", "command", argv[0]));
+	return admin_simple(argv[0], &o, ADMIN_RUNNING, json_pack("{s:s}", "command", argv[0]),
+			    "done");
 }
 
 int cmd_recycle(int argc, char **argv)
 {
-	return with_key(argc, argv);
+	return with_key(argc, argv, "begun: its container is ended, its files stay");
 }
 
 int cmd_empty(int argc, char **argv)
 {
-	return with_key(argc, argv);
+	return with_key(argc, argv, "begun: its files are deleted, then its slot is free");
 }
 
 int cmd_drain(int argc, char **argv)

@@ -69,6 +69,7 @@ int cmd_token(int argc, char **argv)
 	if (!strcmp(action, "remove") && optind + 2 == argc)
 		return admin_simple("token", &o, ADMIN_EITHER,
 				    json_pack("{s:s, s:s}", "command", "token-remove", "name",
-					      argv[optind + 1]));
+					      argv[optind + 1]),
+				    "done");
 	return cli_help(help, CLI_USAGE);
 }

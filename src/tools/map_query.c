@@ -27,9 +27,10 @@ static int report_query(struct map_call *m)
 	if (r == 0)
 		r = grep_format(out, buf_view(&m->uses), &counts);
 	if (r == 0)
-		r = buf_addf(out, "[%s%llu lines in %llu files, %llu shown]\n",
+		r = buf_addf(out, "[%s%llu line%s in %llu file%s, %llu shown]\n",
 			     m->uses_cut ? "at least " : "", (unsigned long long)counts.matches,
-			     (unsigned long long)counts.files, (unsigned long long)counts.shown);
+			     counts.matches == 1 ? "" : "s", (unsigned long long)counts.files,
+			     counts.files == 1 ? "" : "s", (unsigned long long)counts.shown);
 	return r;
 }
 

@@ -153,7 +153,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
   describe('the operator', () => {
     it('berth recycle KEY', async () => {
       const key = keyOf(await berth.sh('echo x >f', { label: 'op' }));
-      berth.admin('recycle', key);
+      assert.match(berth.admin('recycle', key), /^begun: /);
       await eventually(() => !status(berth, key).container);
       const { text } = await berth.sh('cat f', { label: 'op' });
       assert.match(first(text), /\[new\]/);
@@ -162,7 +162,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
 
     it('berth empty KEY', async () => {
       const key = keyOf(await berth.sh('echo x >f', { label: 'op' }));
-      berth.admin('empty', key);
+      assert.match(berth.admin('empty', key), /^begun: /);
       await eventually(() => !status(berth, key));
       const { text } = await berth.sh('cat f || true', { label: 'op' });
       assert.match(text, /No such file/);
