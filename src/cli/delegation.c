@@ -3,6 +3,7 @@
 #include "cli/delegation.h"
 
 #include "base/instance.h"
+#include "base/parse.h"
 #include "cli/options.h"
 #include "sys/cgroup_fs.h"
 #include "sys/io.h"
@@ -61,7 +62,10 @@ static bool is_unit(void)
 {
 	const char *started_by = getenv("SYSTEMD_EXEC_PID");
 
-	return started_by && strtol(started_by, NULL, 10) == (long)getpid();
+	uint32_t pid;
+
+	return started_by && parse_u32(view_str(started_by), 1, INT32_MAX, &pid) == 0 &&
+	       pid == (uint32_t)getpid();
 }
 
 static bool has_scopes(void)
