@@ -95,13 +95,25 @@ static int migrate(struct store *store, struct err *err)
 	return 0;
 }
 
-static int open_database(struct store *store, const char *path, struct err *err)
+/*
+ * SQLite would create the file with the umask's mode. Closed before SQLite opens it, and nothing in
+ * this process may open it again: closing any descriptor of a file drops all POSIX locks that the
+ * process has on it, SQLite's too. Whoever looked at the state then (`sqlite3 berth.db .backup`)
+ * would believe to be alone, and would delete the log that the server goes on writing to.
+ */
+static int create_file(const char *path, struct err *err)
 {
-	/* SQLite would create the file with the umask's mode. */
 	auto_fd int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
 		return err_sys(err, errno, "open %s", path);
+	return 0;
+}
+
+static int open_database(struct store *store, const char *path, struct err *err)
+{
+	if (create_file(path, err) < 0)
+		return -1;
 	if (sqlite3_open_v2(path, &store->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW,
 			    NULL) != SQLITE_OK)

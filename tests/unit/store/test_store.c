@@ -2,7 +2,10 @@
 /* Opening, locking, migrating, transactions. */
 #include "state_file.h"
 
+#include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 static void test_only_for_its_user(void **state)
 {
@@ -139,6 +142,66 @@ static void test_transactions(void **state)
 	assert_true(count_dirty(f) == 2);
 }
 
+/* A server that is started on a state that exists, works when it is told to, and is killed. */
+static void serve_and_be_killed(const char *path, int fd)
+{
+	static const char *const work[] = { "INSERT INTO dirty_slots (slot, since) VALUES (1, 0)",
+					    "INSERT INTO dirty_slots (slot, since) VALUES (2, 0)" };
+	struct store *store;
+	sqlite3_stmt *st;
+	struct err err;
+	char word;
+
+	for (size_t i = 0; i < ARRAY_SIZE(work); i++)
+		if ((i == 0 && store_open(path, &store, &err) < 0) ||
+		    store_statement(store, work[i], &st, &err) < 0 ||
+		    store_run(store, st, &err) < 0 || write(fd, "x", 1) != 1 ||
+		    read(fd, &word, 1) != 1)
+			_exit(1);
+	(void)raise(SIGKILL);
+}
+
+/* `sqlite3 berth.db ".backup copy.db"`, as the documentation says. */
+static void look_from_outside(const char *path)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "SELECT * FROM dirty_slots", NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void test_who_looks_from_outside_leaves_the_log(void **state)
+{
+	struct state_file *f = *state;
+	int pair[2], status;
+	struct err err;
+	char word;
+	pid_t pid;
+
+	store_close(f->store);
+	f->store = NULL;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		(void)close(pair[0]);
+		serve_and_be_killed(f->path, pair[1]);
+	}
+	(void)close(pair[1]);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(read(pair[0], &word, 1), 1);
+		look_from_outside(f->path);
+		assert_int_equal(write(pair[0], "x", 1), 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	(void)close(pair[0]);
+	assert_int_equal(store_open(f->path, &f->store, &err), 0);
+	assert_true(count_dirty(f) == 2);
+}
+
 static void test_large_numbers_and_odd_bytes(void **state)
 {
 	static const char bytes[] = "\0\xff'\"--", sql[] = "SELECT ?1, ?2, ?3, ?4";
@@ -171,10 +234,14 @@ static void test_large_numbers_and_odd_bytes(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(test_only_for_its_user),           TEST(test_one_server_a_state),
-		TEST(test_a_newer_state_is_left_alone), TEST(test_not_a_database),
-		TEST(test_a_link_is_not_followed),      TEST(test_transactions),
+		TEST(test_only_for_its_user),
+		TEST(test_one_server_a_state),
+		TEST(test_a_newer_state_is_left_alone),
+		TEST(test_not_a_database),
+		TEST(test_a_link_is_not_followed),
+		TEST(test_transactions),
 		TEST(test_large_numbers_and_odd_bytes),
+		TEST(test_who_looks_from_outside_leaves_the_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
