@@ -7,6 +7,7 @@
 #include "conf/slots_status.h"
 #include "sys/landlock.h"
 
+#include <linux/sockios.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -91,8 +92,9 @@ static int add_conditions(scmp_filter_ctx filter)
 {
 	const struct scmp_arg_cmp not_executable = SCMP_A2_64(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
 	const struct scmp_arg_cmp is_local = SCMP_A0_32(SCMP_CMP_EQ, AF_UNIX);
-	/* How much a client has sent that is not read yet. */
-	const struct scmp_arg_cmp is_count = SCMP_A1_32(SCMP_CMP_EQ, FIONREAD);
+	/* How much a client has sent that is not read yet, and how much it has not taken yet. */
+	const struct scmp_arg_cmp is_unread = SCMP_A1_32(SCMP_CMP_EQ, FIONREAD);
+	const struct scmp_arg_cmp is_untaken = SCMP_A1_32(SCMP_CMP_EQ, SIOCOUTQ);
 	/* abort() */
 	const struct scmp_arg_cmp is_self = SCMP_A0_32(SCMP_CMP_EQ, (uint32_t)getpid());
 	/* Reading a limit; setting one needs the third argument. */
@@ -106,7 +108,8 @@ static int add_conditions(scmp_filter_ctx filter)
 		/* The listener is open; new sockets go to the spawner and to systemd. */
 		{ SCMP_SYS(socket), is_local },
 		{ SCMP_SYS(socketpair), is_local },
-		{ SCMP_SYS(ioctl), is_count },
+		{ SCMP_SYS(ioctl), is_unread },
+		{ SCMP_SYS(ioctl), is_untaken },
 		{ SCMP_SYS(tgkill), is_self },
 		{ SCMP_SYS(prlimit64), is_query },
 	};

@@ -2,6 +2,8 @@
 /* What the silence of a connection means: deadlines, and whether the client is still there. */
 #include "http/internal.h"
 
+#include "base/log.h"
+
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 
@@ -67,15 +69,27 @@ static void ask_again(struct http_conn *conn, usec now)
 
 /* What waits in the kernel's buffer is not taken yet; that buffer is large, and room in it is
  * reported in steps that a slow client needs minutes for. */
+static uint64_t bytes_taken(const struct http_conn *conn)
+{
+	int waiting = 0;
+
+	if (ioctl(conn->fd, SIOCOUTQ, &waiting) < 0) {
+		if (!conn->server->is_untaken_unknown)
+			log_warning("http: cannot ask how much a client has taken, so slow ones "
+				    "may be cut early: %m");
+		conn->server->is_untaken_unknown = true;
+		return conn->n_sent;
+	}
+	return (uint64_t)waiting < conn->n_sent ? conn->n_sent - (uint64_t)waiting : 0;
+}
+
 static bool reads_too_slowly(struct http_conn *conn, usec now)
 {
-	uint64_t taken = conn->n_sent;
-	int waiting = 0;
+	uint64_t taken;
 
 	if (!conn_pending(conn))
 		return false;
-	if (ioctl(conn->fd, SIOCOUTQ, &waiting) == 0 && waiting > 0)
-		taken -= (uint64_t)waiting < taken ? (uint64_t)waiting : taken;
+	taken = bytes_taken(conn);
 	if (taken > conn->n_taken) {
 		conn->write_since = conn_credit(conn->write_since, taken - conn->n_taken, now);
 		conn->n_taken = taken;

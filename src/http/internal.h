@@ -44,6 +44,7 @@ struct http_server {
 	int listen_fd;
 	uint16_t port;
 	bool is_quiesced;
+	bool is_untaken_unknown; /* the kernel does not say what a client has not taken; logged */
 	uint32_t max_connections;
 	uint32_t n_conns;
 	uint64_t n_requests; /* since the start */

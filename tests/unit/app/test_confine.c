@@ -8,6 +8,7 @@
 #include "sys/landlock.h"
 
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -133,6 +135,34 @@ static int local_socket(void)
 	return result_of(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
 }
 
+/* Three bytes on their way: what the sending end (0) or the receiving one (1) says of them. */
+static int ask_socket(int end, unsigned long question)
+{
+	int pair[2], count = 0;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0 ||
+	    send(pair[0], "abc", 3, MSG_NOSIGNAL) != 3)
+		return EINVAL;
+	if (ioctl(pair[end], question, &count) < 0)
+		return errno;
+	return count > 0 ? 0 : EINVAL;
+}
+
+static int ask_untaken(void)
+{
+	return ask_socket(0, SIOCOUTQ);
+}
+
+static int ask_unread(void)
+{
+	return ask_socket(1, FIONREAD);
+}
+
+static int ask_interface(void)
+{
+	return ask_socket(0, SIOCGIFCONF);
+}
+
 static int raise_a_limit(void)
 {
 	const struct rlimit limit = { 1, 1 };
@@ -229,6 +259,9 @@ static const struct row filter_rows[] = {
 	{ "open an internet socket", internet_socket, ENOSYS },
 	{ "open a packet socket", packet_socket, ENOSYS },
 	{ "raise a limit", raise_a_limit, ENOSYS },
+	{ "ask a socket about interfaces", ask_interface, ENOSYS },
+	{ "ask a socket what is not taken", ask_untaken, 0 },
+	{ "ask a socket what is not read", ask_unread, 0 },
 	{ "open a local socket", local_socket, 0 },
 	{ "allocate", allocate, 0 },
 	{ "read the state", read_state, 0 },
