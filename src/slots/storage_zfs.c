@@ -21,10 +21,23 @@ enum {
 	PATH_SIZE = 4096,
 	LIST_MAX = 8 * 1024 * 1024,
 	QUOTA_SIZE = 32,
+	PROPERTIES_SIZE = 256,
 };
 
-/* Property of the parent dataset: the quota that all slots were given last. */
-#define QUOTA_PROPERTY "berth:workspace"
+/*
+ * What each slot's dataset has beside its quota, whatever it would inherit from the parent, which
+ * others may have made: snapshots would keep the files of who had the slot and be in the way of a
+ * rollback, set-user-ID programs and devices have no use there.
+ */
+static const char *const fixed_properties[] = {
+	"com.sun:auto-snapshot=false",
+	"setuid=off",
+	"devices=off",
+	"atime=off",
+};
+
+/* Property of the parent dataset: the properties that all slots were given last. */
+#define GIVEN_PROPERTY "berth:given"
 
 static int zfs(const char *const *argv, struct buf *output, struct err *err)
 {
@@ -77,21 +90,14 @@ static int make_parent(const struct slots_plan *plan, struct err *err)
 				     "canmount=off",
 				     "-o",
 				     "mountpoint=none",
-				     "-o",
-				     "setuid=off",
-				     "-o",
-				     "devices=off",
-				     "-o",
-				     "atime=off",
-				     "-o",
-				     "com.sun:auto-snapshot=false", /* it would keep their files */
 				     plan->conf->zfs_dataset,
 				     NULL };
 
 	return exists(plan->conf->zfs_dataset) ? 0 : zfs(argv, NULL, err);
 }
 
-/* What the unprivileged server does with a slot later: roll it back, nothing else. */
+/* What the unprivileged server does with a slot later: roll it back, which takes mounting. It holds
+ * for all that is below the parent. */
 static int delegate(const struct slots_plan *plan, struct err *err)
 {
 	const char *const argv[] = {
@@ -102,21 +108,40 @@ static int delegate(const struct slots_plan *plan, struct err *err)
 	return zfs(argv, NULL, err);
 }
 
-static int set_property(const char *name, const char *value, const char *dataset, struct err *err)
+static void print_quota(const struct slots_plan *plan, char ret[QUOTA_SIZE])
 {
-	char text[QUOTA_SIZE * 2];
-	const char *const argv[] = { "zfs", "set", text, dataset, NULL };
+	(void)snprintf(ret, QUOTA_SIZE, "quota=%" PRIu64, plan->conf->workspace);
+}
 
-	(void)snprintf(text, sizeof(text), "%s=%s", name, value);
+static int give_properties(const struct slots_plan *plan, const char *dataset, struct err *err)
+{
+	char quota[QUOTA_SIZE];
+	const char *argv[3 + ARRAY_SIZE(fixed_properties) + 2] = { "zfs", "set", quota };
+	size_t n = 3;
+
+	print_quota(plan, quota);
+	for (size_t i = 0; i < ARRAY_SIZE(fixed_properties); i++)
+		argv[n++] = fixed_properties[i];
+	argv[n] = dataset;
 	return zfs(argv, NULL, err);
 }
 
-/* Gives a quota that was changed in the configuration to the slots that are there. */
-static int renew_quotas(const struct slots_plan *plan, const char *quota, struct err *err)
+/* Gives the slots that are there a quota that was changed, and what is new in this version. */
+static int renew_properties(const struct slots_plan *plan, const char *given, struct err *err)
 {
-	const char *const list[] = {
-		"zfs", "list", "-H", "-o", "name", "-r", "-d", "1", plan->conf->zfs_dataset, NULL
-	};
+	const char *const list[] = { "zfs",
+				     "list",
+				     "-H",
+				     "-t",
+				     "filesystem",
+				     "-o",
+				     "name",
+				     "-r",
+				     "-d",
+				     "1",
+				     plan->conf->zfs_dataset,
+				     NULL };
+	const char *const remember[] = { "zfs", "set", given, plan->conf->zfs_dataset, NULL };
 	auto_buf struct buf names = BUF_INIT(LIST_MAX);
 	struct view rest, line;
 	char name[NAME_SIZE];
@@ -128,25 +153,35 @@ static int renew_quotas(const struct slots_plan *plan, const char *quota, struct
 		if (view_is(line, plan->conf->zfs_dataset) ||
 		    view_copy(line, name, sizeof(name)) < 0)
 			continue;
-		if (set_property("quota", quota, name, err) < 0)
+		if (give_properties(plan, name, err) < 0)
 			return -1;
 	}
-	return set_property(QUOTA_PROPERTY, quota, plan->conf->zfs_dataset, err);
+	return zfs(remember, NULL, err);
 }
 
-static int check_quotas(const struct slots_plan *plan, struct err *err)
+static int check_properties(const struct slots_plan *plan, struct err *err)
 {
 	const char *const get[] = {
-		"zfs", "get", "-H", "-o", "value", QUOTA_PROPERTY, plan->conf->zfs_dataset, NULL
+		"zfs", "get", "-H", "-o", "value", GIVEN_PROPERTY, plan->conf->zfs_dataset, NULL
 	};
-	auto_buf struct buf was = BUF_INIT(QUOTA_SIZE + 1);
-	char quota[QUOTA_SIZE], line[QUOTA_SIZE + 1];
+	auto_buf struct buf was = BUF_INIT(PROPERTIES_SIZE), given = BUF_INIT(PROPERTIES_SIZE);
+	struct view rest, line = { 0 };
+	char quota[QUOTA_SIZE];
+	int r;
 
-	(void)snprintf(quota, sizeof(quota), "%" PRIu64, plan->conf->workspace);
-	(void)snprintf(line, sizeof(line), "%s\n", quota);
+	print_quota(plan, quota);
+	r = buf_addf(&given, GIVEN_PROPERTY "=%s", quota);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(fixed_properties); i++)
+		r = buf_addf(&given, " %s", fixed_properties[i]);
+	if (r < 0)
+		return err_sys(err, -r, "list the properties of the slots");
 	if (zfs(get, &was, err) < 0)
 		return -1;
-	return view_is(buf_view(&was), line) ? 0 : renew_quotas(plan, quota, err);
+	rest = buf_view(&was);
+	(void)view_split(&rest, '\n', &line);
+	if (view_eq(line, view_from(buf_view(&given), strlen(GIVEN_PROPERTY "="))))
+		return 0;
+	return renew_properties(plan, buf_str(&given), err);
 }
 
 /* Which slots are complete: one question for all of them, for each takes a while. */
@@ -178,7 +213,8 @@ static int attach(struct slots_plan *plan, struct err *err)
 		return err_set(err, ERR_INVALID,
 			       "pool.zfs_dataset is not set: name a dataset to make slots in, "
 			       "such as tank/berth");
-	if (make_parent(plan, err) < 0 || delegate(plan, err) < 0 || check_quotas(plan, err) < 0)
+	if (make_parent(plan, err) < 0 || delegate(plan, err) < 0 ||
+	    check_properties(plan, err) < 0)
 		return -1;
 	return list_complete(plan, err);
 }
@@ -203,15 +239,21 @@ static int mount_dataset(int slot, const char *dataset, struct err *err)
 static int create(const struct slots_plan *plan, uint32_t n, const char *dataset, struct err *err)
 {
 	char quota[QUOTA_SIZE], mountpoint[PATH_SIZE];
-	const char *const argv[] = {
-		"zfs", "create", "-o", quota, "-o", mountpoint, dataset, NULL
+	const char *argv[6 + 2 * ARRAY_SIZE(fixed_properties) + 2] = {
+		"zfs", "create", "-o", quota, "-o", mountpoint
 	};
+	size_t n_args = 6;
 	int len = snprintf(mountpoint, sizeof(mountpoint), "mountpoint=%s/slots/%u/workspace",
 			   plan->conf->state_dir, n);
 
 	if (len < 0 || (size_t)len >= sizeof(mountpoint))
 		return err_set(err, ERR_INVALID, "server.state_dir is too long");
-	(void)snprintf(quota, sizeof(quota), "quota=%" PRIu64, plan->conf->workspace);
+	print_quota(plan, quota);
+	for (size_t i = 0; i < ARRAY_SIZE(fixed_properties); i++) {
+		argv[n_args++] = "-o";
+		argv[n_args++] = fixed_properties[i];
+	}
+	argv[n_args] = dataset;
 	return zfs(argv, NULL, err);
 }
 

@@ -21,8 +21,8 @@ list)
 	*"-d 1"*) for f in "$FAKE"/*; do [[ $f = *@* ]] || basename "$f" | tr % /; done ;;
 	*) [ -e "$(file "$last")" ] || { echo "cannot open '$last': dataset does not exist" >&2; exit 1; } ;;
 	esac ;;
-get) cat "$FAKE.quota" 2>/dev/null || echo - ;;
-set) [ "$2" != "${2#berth:workspace=}" ] && echo "${2#*=}" >"$FAKE.quota" ;;
+get) cat "$FAKE.given" 2>/dev/null || echo - ;;
+set) [[ $2 = berth:given=* ]] && echo "${2#*=}" >"$FAKE.given" ;;
 create)
 	where=$(grep -o 'mountpoint=[^ ]*' <<<"$*" | cut -d= -f2)
 	echo "$where" >"$(file "$last")"
@@ -40,8 +40,12 @@ chmod +x "$work/bin/zfs"
 export PATH="$work/bin:$PATH" FAKE=$work/zfs
 log() { cat "$FAKE.log"; }
 
+# Somebody made the parent before; what it has or lacks must not matter to the slots.
+zfs create -o mountpoint=none tank/berth
 check "3 datasets" slots --slots 3
-contains "with a quota and a mount point" "create -o quota=67108864 -o mountpoint=$state/slots/2/workspace tank/berth/2" "$(log)"
+fixed='com.sun:auto-snapshot=false setuid=off devices=off atime=off'
+contains "with a quota, a mount point, and what the parent may lack" \
+	"create -o quota=67108864 -o mountpoint=$state/slots/2/workspace -o ${fixed// / -o } tank/berth/2" "$(log)"
 contains "the user may roll back" "allow -u nobody rollback,mount tank/berth" "$(log)"
 equal "the snapshot has the right owner" "1179648:755" "$(cat "$FAKE/tank%berth%2@empty")"
 equal "the status says what is bounded" "storage=zfs|workspace_bounded=yes" "$(grep -E '^(storage|workspace)' "$state/slots.status" | paste -sd'|')"
@@ -51,7 +55,11 @@ check "a second run" slots --slots 3
 equal "asks four questions, whatever the number of slots" 4 "$(log | wc -l)"
 : >"$FAKE.log"
 BERTH_SANDBOX_WORKSPACE=128M check "a new quota" slots --slots 3
-equal "is given to all" 3 "$(log | grep -c '^set quota=134217728 tank/berth/')"
+equal "is given to all" 3 "$(log | grep -c "^set quota=134217728 $fixed tank/berth/")"
+: >"$FAKE.log"
+rm "$FAKE.given" # as an older version left it
+BERTH_SANDBOX_WORKSPACE=128M check "slots of an older version" slots --slots 3
+equal "are given the properties too" 3 "$(log | grep -c "^set quota=134217728 $fixed tank/berth/")"
 
 touch "$FAKE.fail"
 contains "a failure in the middle is reported" "slot 3: zfs snapshot" "$(BERTH_SANDBOX_WORKSPACE=128M slots --slots 5 2>&1)"
