@@ -135,7 +135,7 @@ int flow_release(struct pool *pool, struct slot *s, enum pool_note note, usec no
 		return -1;
 	slot_go(pool, s, POOL_SLOT_EMPTYING, now);
 	if (!is_emptying)
-		pool->hooks.empty(pool->hooks.userdata, slot_number(pool, s), s->key);
+		pool->hooks.empty(pool->hooks.userdata, slot_number(pool, s), NULL);
 	forget_key(pool, s);
 	return 0;
 }

@@ -99,8 +99,8 @@ struct pool_hooks {
 
 	/* What to do. */
 
-	/* Stop what runs in the slot, empty it, verify, then pool_slot_emptied(). `key` had it
-	 * last, or has it still (reset); NULL when a slot that was set aside is tried again. */
+	/* Stop what runs in the slot, empty it, verify, then pool_slot_emptied(). `key` has it
+	 * still (reset); NULL: it is nobody's any more. */
 	void (*empty)(void *userdata, uint32_t slot, const char *key);
 	/* A ticket reached its slot (UNCLAIMED), or a reset has ended (USED): warm it up, wake the
 	 * calls that wait for this key. */

@@ -188,6 +188,11 @@ struct sandbox *sandboxes_find(const struct sandboxes *s, struct view key);
 
 /* ---- owner.c: sandboxes and their places ---- */
 
+/* It is being emptied and stays its owner's; also after a restart of the server meanwhile. */
+bool sandbox_is_resetting(const struct sandbox *sandbox);
+/* Before a wait for its place; sandbox_look_end() for each. */
+void sandbox_look_begin(struct sandbox *sandbox);
+
 /*
  * The sandbox of a key that has this slot, made if need be. ERR_DENIED if the key is another
  * principal's, which only a broken state can bring about.

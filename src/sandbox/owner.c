@@ -237,6 +237,15 @@ int sandbox_set_state(struct sandbox *sandbox, const char *kind, enum sandbox_st
 
 /* ---- resets ---- */
 
+bool sandbox_is_resetting(const struct sandbox *sandbox)
+{
+	struct pool_holder holder;
+	struct err err;
+
+	return pool_find(sandbox->s->pool, sandbox->key, &holder, &err) == 0 &&
+	       holder.hold == POOL_HOLD_RESETTING;
+}
+
 void sandbox_box_ended(struct sandbox *sandbox, const char *why)
 {
 	(void)snprintf(sandbox->lost_why, sizeof(sandbox->lost_why), "%s", why);
@@ -324,7 +333,8 @@ void sandbox_place_emptied(struct place *p, enum pool_emptied result)
 	struct sandbox *sandbox = p->owner;
 
 	pool_slot_emptied(s->pool, p->slot, result, clock_monotonic(s->clock));
-	if (sandbox && sandbox->reset_fn)
+	/* Whatever else empties a slot takes it from its owner first. */
+	if (sandbox)
 		end_reset(sandbox, p);
 	s->queue_changed = true;
 	sandboxes_wake(s);
@@ -354,7 +364,7 @@ int sandboxes_empty(struct sandboxes *s, struct view key, struct err *err)
 
 	if (!sandbox)
 		return err_set(err, ERR_NOT_FOUND, "there is no sandbox %.*s", VIEW_ARG(key));
-	if (sandbox->reset_fn)
+	if (sandbox->reset_fn || sandbox_is_resetting(sandbox))
 		return err_set(err, ERR_BUSY, "%s is being reset; try again", sandbox->key);
 	if (pool_release(s->pool, sandbox->key, clock_monotonic(s->clock), err) < 0)
 		return -1;

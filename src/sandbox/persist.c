@@ -62,10 +62,9 @@ static void empty(void *userdata, uint32_t slot, const char *key)
 	struct sandboxes *s = userdata;
 	struct place *p = &s->places[slot];
 
-	(void)key;
 	p->empty_state = EMPTY_WANTED;
 	/* A reset keeps its owner, anything else has taken the slot from it. */
-	if (p->owner && !(p->owner->reset_fn && p->owner->reset_what == SANDBOX_RESET_EVERYTHING))
+	if (p->owner && !key)
 		p->evict = true;
 	place_touch(p);
 }

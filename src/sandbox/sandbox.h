@@ -71,8 +71,9 @@ int sandbox_acquire(struct sandboxes *s, const struct sandbox_request *request,
 void sandbox_wait_cancel(struct sandbox_wait *wait);
 
 /*
- * Holds an existing sandbox by its key (links). ERR_NOT_FOUND if there is none. Does not start a
- * container and does not wait in the queue; `acquired` runs once the keeper is there.
+ * Holds an existing sandbox by its key (links). ERR_NOT_FOUND if there is none, ERR_BUSY in the
+ * answer while it is being emptied for its owner. Does not start a container and does not wait in
+ * the queue; `acquired` runs once the keeper is there.
  */
 int sandbox_acquire_key(struct sandboxes *s, struct view key, sandbox_acquired_fn *acquired,
 			void *userdata, struct sandbox_wait **ret, struct err *err) MUST_CHECK;
@@ -173,6 +174,8 @@ struct sandbox_view {
 	usec idle_for;               /* since the last use; 0 while in use */
 	uint64_t created, last_used; /* seconds since 1970 */
 };
+/* Of one key; false if there is no such sandbox. */
+bool sandboxes_get(struct sandboxes *s, struct view key, struct sandbox_view *ret);
 /* Calls fn for each sandbox (of `principal`; NULL: of all). */
 void sandboxes_each(struct sandboxes *s, const char *principal,
 		    void (*fn)(void *userdata, const struct sandbox_view *view), void *userdata);

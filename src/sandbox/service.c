@@ -291,6 +291,16 @@ static struct sandbox_view view_of_sandbox(const struct sandbox *sandbox, usec n
 	};
 }
 
+bool sandboxes_get(struct sandboxes *s, struct view key, struct sandbox_view *ret)
+{
+	const struct sandbox *sandbox = sandboxes_find(s, key);
+
+	if (!sandbox)
+		return false;
+	*ret = view_of_sandbox(sandbox, clock_monotonic(s->clock));
+	return true;
+}
+
 void sandboxes_each(struct sandboxes *s, const char *principal,
 		    void (*fn)(void *userdata, const struct sandbox_view *view), void *userdata)
 {

@@ -194,8 +194,14 @@ static void begin(struct sandbox_wait *w)
 		return;
 	}
 	sandbox = sandboxes_find(w->s, view_str(w->key));
-	if (!sandbox || !sandbox->place || sandbox->reset_fn) {
+	if (!sandbox || !sandbox->place) {
 		(void)err_set(&err, ERR_NOT_FOUND, "there is no sandbox %s", w->key);
+		refuse(w, &err);
+		return;
+	}
+	if (sandbox_is_resetting(sandbox)) {
+		(void)err_set(&err, ERR_BUSY,
+			      "The sandbox is being emptied. Try again in a moment.");
 		refuse(w, &err);
 		return;
 	}

@@ -172,7 +172,7 @@ static void test_from_call_to_call(void **state)
 
 	/* a is idle; b's turn comes when the slot is empty, not before */
 	pool_tick(r.pool, 700 * S);
-	told(&r, "release(a,0) empty(0,a) ");
+	told(&r, "release(a,0) empty(0,-) ");
 	queued(&r, "b", 701 * S, 1, 2);
 	pool_slot_emptied(r.pool, 0, POOL_EMPTY, 702 * S);
 	told(&r, "clean(0) hold(b,0,1,1) granted(b,0) moved ");
@@ -209,7 +209,7 @@ static void test_unclaimed_and_lapsed(void **state)
 	pool_tick(r.pool, 305 * S);
 	told(&r, "");
 	pool_tick(r.pool, 306 * S);
-	told(&r, "release(b,0) empty(0,b) ");
+	told(&r, "release(b,0) empty(0,-) ");
 	assert_int_equal(pool_take_note(r.pool, "b"), POOL_NOTE_UNCLAIMED);
 
 	/* c left an address and is waited for, d is not */

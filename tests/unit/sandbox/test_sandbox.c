@@ -983,6 +983,95 @@ static void test_measurements_are_lost_and_forgotten(void **state)
 	world_end(&w);
 }
 
+static void begin_by_key(struct world *w, struct call *call, const char *key)
+{
+	struct err err;
+
+	*call = (struct call){ 0 };
+	assert_int_equal(
+		sandbox_acquire_key(w->s, view_str(key), on_acquired, call, &call->wait, &err), 0);
+}
+
+/* A link needs the files alone. That they are on their way out is no reason to call them gone. */
+static void test_links_while_it_is_reset(void **state)
+{
+	struct call a, link, info;
+	struct reset reset;
+	struct world w;
+
+	world_start(&w, state, 0);
+	begin(&w, &a, "a");
+	come_up(&w, 0);
+	begin_reset(&a, SANDBOX_RESET_BOX, &reset);
+	begin_by_key(&w, &link, sandbox_key(a.sandbox));
+	begin_for(&w, &info, "a", SANDBOX_NEED_EXISTING);
+	settle(&w);
+	assert_int_equal(reset.answers, 0);
+	assert_int_equal(link.verdict, SANDBOX_READY);
+	assert_int_equal(info.verdict, SANDBOX_READY);
+	sandbox_release(link.sandbox);
+	sandbox_release(info.sandbox);
+	stop(&w);
+	begin_reset(&a, SANDBOX_RESET_EVERYTHING, &reset);
+	begin_by_key(&w, &link, sandbox_key(a.sandbox));
+	begin_for(&w, &info, "a", SANDBOX_NEED_EXISTING);
+	settle(&w);
+	assert_int_equal(link.verdict, SANDBOX_REFUSED);
+	assert_int_equal(link.err.code, ERR_BUSY);
+	assert_int_equal(info.err.code, ERR_BUSY);
+	roll(&w, 0);
+	fake_reply(w.engine, 0, 0);
+	settle(&w);
+	assert_true(reset.ok);
+	sandbox_release(a.sandbox);
+	world_end(&w);
+}
+
+/* The owner keeps the slot, and everybody sees that, also if the server ends meanwhile. */
+static void test_a_restart_during_a_reset(void **state)
+{
+	char key[SANDBOX_MAX_KEY];
+	struct sandbox_view view;
+	struct pool_stats stats;
+	struct reset reset;
+	struct world w;
+	struct call a;
+	struct err err;
+
+	world_start(&w, state, 0);
+	begin(&w, &a, "a");
+	come_up(&w, 0);
+	(void)snprintf(key, sizeof(key), "%s", sandbox_key(a.sandbox));
+	begin_reset(&a, SANDBOX_RESET_EVERYTHING, &reset);
+	settle(&w);
+	world_end(&w);
+
+	world_start(&w, state, 0);
+	settle(&w);
+	assert_true(fake_is_rolling(w.engine, 0));
+	assert_true(sandboxes_get(w.s, view_str(key), &view));
+	assert_int_equal(sandboxes_empty(w.s, view_str(key), &err), -1);
+	assert_int_equal(err.code, ERR_BUSY);
+	roll(&w, 0);
+	fake_open(w.engine, 0, true);
+	settle(&w);
+	fake_reply(w.engine, 0, 0);
+	settle(&w);
+	get_stats(&w, &stats);
+	assert_int_equal(stats.held, 1);
+	assert_int_equal(stats.resetting, 0);
+	assert_true(sandboxes_get(w.s, view_str(key), &view));
+	begin(&w, &a, "a");
+	come_up(&w, 0);
+	assert_int_equal(a.verdict, SANDBOX_READY);
+	assert_non_null(strstr(a.notes, "/workspace is empty"));
+	sandbox_release(a.sandbox);
+	assert_int_equal(sandboxes_empty(w.s, view_str(key), &err), 0);
+	settle(&w);
+	assert_false(sandboxes_get(w.s, view_str(key), &view));
+	world_end(&w);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, state_file_set_up, state_file_tear_down)
 
 int main(void)
@@ -1013,6 +1102,8 @@ int main(void)
 		TEST(test_a_recycle_cuts_nothing),
 		TEST(test_so_many_on_their_way),
 		TEST(test_what_never_arrives_is_cut),
+		TEST(test_links_while_it_is_reset),
+		TEST(test_a_restart_during_a_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
