@@ -6,10 +6,11 @@
 
 #include <stdio.h>
 
+#define AGE_UNKNOWN UINT64_MAX
+
+/* Looking at all of them takes minutes: nothing else that is known at the beginning is kept. */
 struct candidate {
 	char key[SANDBOX_MAX_KEY];
-	uint64_t last_used; /* seconds since 1970 */
-	bool in_use;
 };
 
 struct gc {
@@ -19,7 +20,7 @@ struct gc {
 	bool may_delete;
 	struct candidate *candidates;
 	size_t n, at;
-	struct sandbox *sandbox; /* held while it is looked at */
+	struct sandbox *sandbox; /* while it is looked at */
 	json_t *report;          /* array */
 };
 
@@ -44,21 +45,49 @@ static void finish(struct gc *gc)
 static void add_line(struct gc *gc, const char *verdict, uint64_t age)
 {
 	const struct candidate *c = &gc->candidates[gc->at];
-	json_t *line = json_pack("{s:s, s:s, s:I}", "key", c->key, "verdict", verdict, "age_s",
-				 (json_int_t)age);
+	json_t *line = json_pack("{s:s, s:s, s:o}", "key", c->key, "verdict", verdict, "age_s",
+				 age == AGE_UNKNOWN ? json_null() : json_integer((json_int_t)age));
 
 	if (!line || json_array_append_new(gc->report, line) < 0)
 		log_warning("gc: a line of the report was lost: out of memory");
+}
+
+/* Whether the record alone, as it is now, keeps the candidate; *ret_last_used if not. */
+static bool is_kept(struct gc *gc, uint64_t *ret_last_used)
+{
+	uint64_t now = clock_wall_seconds(gc->server->clock);
+	struct sandbox_view view;
+	uint64_t age;
+
+	if (!sandboxes_get(gc->server->sandboxes, view_str(gc->candidates[gc->at].key), &view)) {
+		add_line(gc, "gone meanwhile", AGE_UNKNOWN);
+		return true;
+	}
+	if (view.holds > 0) {
+		add_line(gc, "kept: in use", AGE_UNKNOWN);
+		return true;
+	}
+	age = now > view.last_used ? now - view.last_used : 0;
+	if (age < gc->age_s) {
+		add_line(gc, "kept: used since", age);
+		return true;
+	}
+	*ret_last_used = view.last_used;
+	return false;
 }
 
 static void judge(struct gc *gc, uint64_t newest)
 {
 	const struct candidate *c = &gc->candidates[gc->at];
 	uint64_t now = clock_wall_seconds(gc->server->clock);
-	uint64_t touched = newest > c->last_used ? newest : c->last_used;
-	uint64_t age = now > touched ? now - touched : 0;
+	uint64_t last_used, touched, age;
 	struct err err;
 
+	/* Its owner may have come while it was looked at. */
+	if (is_kept(gc, &last_used))
+		return;
+	touched = newest > last_used ? newest : last_used;
+	age = now > touched ? now - touched : 0;
 	if (age < gc->age_s) {
 		add_line(gc, "kept: touched since", age);
 	} else if (!gc->may_delete) {
@@ -80,12 +109,11 @@ static void on_usage(void *userdata, const struct keeper_reply *reply, int fd)
 
 	if (fd >= 0)
 		(void)close(fd);
-	/* The hold ends first: a held sandbox is in use. */
-	sandbox_release_unused(sandbox);
+	sandbox_look_end(sandbox);
 	if (reply && reply->error == 0)
 		judge(gc, reply->mtime_ns / 1000000000);
 	else
-		add_line(gc, "kept: it could not be looked at", 0);
+		add_line(gc, "kept: it could not be looked at", AGE_UNKNOWN);
 	gc->at++;
 	next(gc);
 }
@@ -101,9 +129,9 @@ static void on_sandbox(void *userdata, const struct sandbox_answer *answer)
 		if (engine_files_call(sandbox_files(gc->sandbox), &usage, -1, on_usage, gc, &err) ==
 		    0)
 			return;
-		sandbox_release_unused(take_ptr(gc->sandbox));
+		sandbox_look_end(take_ptr(gc->sandbox));
 	}
-	add_line(gc, "kept: it could not be looked at", 0);
+	add_line(gc, "kept: it could not be looked at", AGE_UNKNOWN);
 	gc->at++;
 	next(gc);
 }
@@ -111,21 +139,18 @@ static void on_sandbox(void *userdata, const struct sandbox_answer *answer)
 /* Those that the record alone keeps are not even opened. */
 static void next(struct gc *gc)
 {
-	uint64_t now = clock_wall_seconds(gc->server->clock);
 	struct sandbox_wait *wait;
+	uint64_t last_used;
 	struct err err;
 
 	for (; gc->at < gc->n; gc->at++) {
-		const struct candidate *c = &gc->candidates[gc->at];
-		uint64_t age = now > c->last_used ? now - c->last_used : 0;
+		struct view key = view_str(gc->candidates[gc->at].key);
 
-		if (c->in_use)
-			add_line(gc, "kept: in use", 0);
-		else if (age < gc->age_s)
-			add_line(gc, "kept: used since", age);
-		else if (sandbox_acquire_key(gc->server->sandboxes, view_str(c->key), on_sandbox,
-					     gc, &wait, &err) == 0)
+		if (is_kept(gc, &last_used))
+			continue;
+		if (sandbox_look(gc->server->sandboxes, key, on_sandbox, gc, &wait, &err) == 0)
 			return;
+		add_line(gc, "kept: it could not be looked at", AGE_UNKNOWN);
 	}
 	finish(gc);
 }
@@ -139,8 +164,6 @@ static void add_candidate(void *userdata, const struct sandbox_view *view)
 		return;
 	c = &gc->candidates[gc->n++];
 	(void)snprintf(c->key, sizeof(c->key), "%s", view->key);
-	c->last_used = view->last_used;
-	c->in_use = view->holds > 0;
 }
 
 int cmd_gc(struct server *server, const json_t *request, struct admin_call *call, struct err *err)

@@ -18,7 +18,7 @@ struct look {
 	bool disk;       /* measure workspaces too */
 	size_t pending;  /* containers whose memory is being asked for, and one for the beginning */
 	size_t measured; /* sandboxes */
-	struct sandbox *held; /* while it is measured */
+	struct sandbox *seen; /* while it is measured */
 };
 
 /* A container's memory on its way to the item of its sandbox. */
@@ -63,7 +63,7 @@ static void on_usage(void *userdata, const struct keeper_reply *reply, int fd)
 
 	if (fd >= 0)
 		(void)close(fd);
-	sandbox_release_unused(take_ptr(look->held));
+	sandbox_look_end(take_ptr(look->seen));
 	if (reply && reply->error == 0) {
 		set_number(look, item, "workspace_bytes", reply->number);
 		set_number(look, item, "layer_bytes", reply->size - reply->number);
@@ -79,11 +79,11 @@ static void on_sandbox(void *userdata, const struct sandbox_answer *answer)
 	struct err err;
 
 	if (answer->verdict == SANDBOX_READY) {
-		look->held = answer->sandbox;
-		if (engine_files_call(sandbox_files(look->held), &usage, -1, on_usage, look,
+		look->seen = answer->sandbox;
+		if (engine_files_call(sandbox_files(look->seen), &usage, -1, on_usage, look,
 				      &err) == 0)
 			return;
-		sandbox_release_unused(take_ptr(look->held));
+		sandbox_look_end(take_ptr(look->seen));
 	}
 	look->measured++;
 	measure_next(look);
@@ -99,8 +99,8 @@ static void measure_next(struct look *look)
 		const char *key = json_string_value(
 			json_object_get(json_array_get(look->sandboxes, look->measured), "key"));
 
-		if (sandbox_acquire_key(look->server->sandboxes, view_str(key), on_sandbox, look,
-					&wait, &err) == 0)
+		if (sandbox_look(look->server->sandboxes, view_str(key), on_sandbox, look, &wait,
+				 &err) == 0)
 			return;
 	}
 	finish(look);

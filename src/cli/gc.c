@@ -12,7 +12,7 @@ static const char help[] =
 	"Shows which workspaces were untouched for gc.age (a week): neither used, by the server's\n"
 	"record, nor changed, by the newest time in the tree. Nothing is deleted without "
 	"--delete.\n"
-	"What is in use or cannot be looked at is kept.\n";
+	"What is in use or cannot be looked at is kept; its age is not shown.\n";
 
 static void show(const json_t *answer, bool may_delete)
 {
@@ -22,10 +22,14 @@ static void show(const json_t *answer, bool may_delete)
 	json_array_foreach(json_object_get(answer, "sandboxes"), i, item)
 	{
 		const char *verdict = json_string_value(json_object_get(item, "verdict"));
+		const json_t *age_s = json_object_get(item, "age_s");
+		char age[32] = "-";
 
-		(void)printf(
-			"%-40s %10.1f h  %s\n", json_string_value(json_object_get(item, "key")),
-			(double)json_integer_value(json_object_get(item, "age_s")) / 3600, verdict);
+		if (json_is_integer(age_s))
+			(void)snprintf(age, sizeof(age), "%.1f h",
+				       (double)json_integer_value(age_s) / 3600);
+		(void)printf("%-40s %12s  %s\n", json_string_value(json_object_get(item, "key")),
+			     age, verdict);
 		n_old += !strcmp(verdict, "would be deleted");
 	}
 	if (!may_delete)

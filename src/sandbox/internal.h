@@ -70,7 +70,7 @@ struct sandbox {
 	char label[SANDBOX_MAX_LABEL + 1];
 	struct place *place;         /* NULL once the slot is another's */
 	uint64_t created, last_used; /* seconds since 1970 */
-	uint32_t holds;
+	uint32_t holds, looks;
 	struct pool_use use; /* while holds > 0 */
 	bool has_use;
 	bool box_unseen;            /* its container is fresh and no answer has said so yet */
@@ -89,7 +89,7 @@ struct sandbox {
 enum wait_state {
 	WAIT_FRESH,  /* not yet looked at */
 	WAIT_QUEUE,  /* for a slot */
-	WAIT_PLACE,  /* for the keeper or the container; its sandbox is held */
+	WAIT_PLACE,  /* for the keeper or the container of its sandbox */
 	WAIT_ANSWER, /* decided, to be delivered */
 };
 
@@ -100,13 +100,14 @@ struct sandbox_wait {
 	char key[SANDBOX_MAX_KEY];
 	char principal[POOL_MAX_NAME + 1];
 	bool existing_only; /* by key: no slot is taken, no note consumed */
+	bool is_look;       /* it will not hold the sandbox */
 	enum sandbox_need need;
 	usec max_wait;
 	sandbox_acquired_fn *acquired;
 	sandbox_progress_fn *progress;
 	void *userdata;
 	sd_event_source *timer;
-	struct sandbox *sandbox; /* PLACE; held for READY */
+	struct sandbox *sandbox; /* PLACE, and for READY; held, or looked at */
 	enum sandbox_verdict verdict;
 	char text[512];
 	struct err err;
@@ -199,7 +200,7 @@ void sandbox_look_begin(struct sandbox *sandbox);
  */
 int sandbox_adopt(struct sandboxes *s, const char *key, const char *principal, uint32_t slot,
 		  struct sandbox **ret, struct err *err) MUST_CHECK;
-/* The place is its owner's no more; the sandbox ends with its last hold. */
+/* The place is its owner's no more; the sandbox ends with its last hold and look. */
 void sandbox_evict(struct place *p);
 void sandbox_free(struct sandbox *sandbox);
 /* Its container ended by itself. */

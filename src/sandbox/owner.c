@@ -40,6 +40,13 @@ void sandbox_free(struct sandbox *sandbox)
 	free(sandbox);
 }
 
+/* Nobody's any more, it stays for those who hold it or look at it. */
+static void free_unless_needed(struct sandbox *sandbox)
+{
+	if (!sandbox->place && sandbox->holds + sandbox->looks == 0)
+		sandbox_free(sandbox);
+}
+
 static struct sandbox *sandbox_new(struct sandboxes *s, const char *key, const char *principal)
 {
 	struct sandbox *sandbox = calloc(1, sizeof(*sandbox));
@@ -109,8 +116,8 @@ void sandbox_evict(struct place *p)
 	(void)err_set(&err, ERR_GONE,
 		      "the sandbox was emptied meanwhile; call again for a new one");
 	reset_done(sandbox, &err);
-	if (--sandbox->holds == 0)
-		sandbox_free(sandbox);
+	sandbox->holds--;
+	free_unless_needed(sandbox);
 }
 
 /* ---- holds ---- */
@@ -130,30 +137,36 @@ void sandbox_hold(struct sandbox *sandbox)
 		begin_use(sandbox);
 }
 
-void sandbox_release_unused(struct sandbox *sandbox)
+void sandbox_release(struct sandbox *sandbox)
 {
 	struct sandboxes *s = sandbox->s;
 	usec now = clock_monotonic(s->clock);
 
 	assert(sandbox->holds > 0);
+	sandbox->last_used = clock_wall_seconds(s->clock);
+	if (sandbox->place) {
+		sandbox->place->box_used = now;
+		disk_touch(sandbox->place);
+	}
 	if (--sandbox->holds > 0)
 		return;
 	if (sandbox->has_use)
 		pool_end_use(s->pool, sandbox->use, now);
 	sandbox->has_use = false;
-	if (!sandbox->place)
-		sandbox_free(sandbox);
+	free_unless_needed(sandbox);
 	sandboxes_wake(s);
 }
 
-void sandbox_release(struct sandbox *sandbox)
+void sandbox_look_begin(struct sandbox *sandbox)
 {
-	sandbox->last_used = clock_wall_seconds(sandbox->s->clock);
-	if (sandbox->place) {
-		sandbox->place->box_used = clock_monotonic(sandbox->s->clock);
-		disk_touch(sandbox->place);
-	}
-	sandbox_release_unused(sandbox);
+	sandbox->looks++;
+}
+
+void sandbox_look_end(struct sandbox *sandbox)
+{
+	assert(sandbox->looks > 0);
+	sandbox->looks--;
+	free_unless_needed(sandbox);
 }
 
 /* ---- asking ---- */

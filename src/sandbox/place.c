@@ -240,7 +240,7 @@ static void start_box(struct place *p)
 
 /* ---- room ---- */
 
-/* A wait for the place holds its owner, so holds tell all. */
+/* Whoever waits for the container holds its owner, so holds tell all. */
 static enum running_state running_state_of(const struct place *p)
 {
 	if (p->box_state == BOX_STOPPING || p->stop_wanted || p->empty_state != EMPTY_NOT)
@@ -355,9 +355,10 @@ void place_recycle_idle(struct sandboxes *s)
 	for (uint32_t i = 0; i < s->config.pool.slots; i++) {
 		struct place *p = &s->places[i];
 
-		if (p->owner && p->owner->holds == 0 && p->box_state == BOX_NONE &&
-		    p->files_state == FILES_OPEN && p->empty_state == EMPTY_NOT &&
-		    policy.idle != USEC_INFINITY && now - p->box_used >= policy.idle)
+		if (p->owner && p->owner->holds + p->owner->looks == 0 &&
+		    p->box_state == BOX_NONE && p->files_state == FILES_OPEN &&
+		    p->empty_state == EMPTY_NOT && policy.idle != USEC_INFINITY &&
+		    now - p->box_used >= policy.idle)
 			close_files(p);
 	}
 }

@@ -4,7 +4,8 @@
  * container; on top of pool (who gets a slot), engine (what runs in it) and store (what survives).
  *
  * A sandbox belongs to one principal and, where it may have several, one label. Everything that
- * works in it holds it: while held it is neither recycled nor emptied. All on the loop thread.
+ * works in it holds it: while held it is neither recycled nor emptied for being idle. All on the
+ * loop thread.
  */
 #ifndef BERTH_SANDBOX_SANDBOX_H
 #define BERTH_SANDBOX_SANDBOX_H
@@ -79,10 +80,17 @@ int sandbox_acquire_key(struct sandboxes *s, struct view key, sandbox_acquired_f
 			void *userdata, struct sandbox_wait **ret, struct err *err) MUST_CHECK;
 
 void sandbox_release(struct sandbox *sandbox);
-/* The same for who only looked at it: its last use stays what it was. */
-void sandbox_release_unused(struct sandbox *sandbox);
 /* One more hold; release each. */
 void sandbox_hold(struct sandbox *sandbox);
+
+/*
+ * The same for who only looks at it, which is no use: its last use stays what it was, a slot
+ * granted from the queue is not claimed by it, and the sandbox may be emptied meanwhile. The
+ * sandbox of the answer is not held; it is valid until sandbox_look_end().
+ */
+int sandbox_look(struct sandboxes *s, struct view key, sandbox_acquired_fn *acquired,
+		 void *userdata, struct sandbox_wait **ret, struct err *err) MUST_CHECK;
+void sandbox_look_end(struct sandbox *sandbox);
 
 const char *sandbox_key(const struct sandbox *sandbox);
 const char *sandbox_principal(const struct sandbox *sandbox);

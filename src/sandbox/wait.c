@@ -28,24 +28,33 @@ static void leave_place(struct sandbox_wait *w)
 		want(w, -1);
 }
 
+static void let_go(struct sandbox_wait *w)
+{
+	struct sandbox *sandbox = take_ptr(w->sandbox);
+
+	if (sandbox && w->is_look)
+		sandbox_look_end(sandbox);
+	else if (sandbox)
+		sandbox_release(sandbox);
+}
+
 static void wait_free(struct sandbox_wait *w)
 {
 	leave_place(w);
 	list_remove(&w->item);
 	sd_event_source_disable_unref(w->timer);
-	if (w->sandbox)
-		sandbox_release(w->sandbox);
+	let_go(w);
 	free(w);
 }
 
-/* READY keeps the hold for the caller, anything else gives it back. */
+/* READY keeps the sandbox for the caller, anything else lets it go. */
 static void decide(struct sandbox_wait *w, enum sandbox_verdict verdict)
 {
 	leave_place(w);
 	w->state = WAIT_ANSWER;
 	w->verdict = verdict;
-	if (verdict != SANDBOX_READY && w->sandbox)
-		sandbox_release(take_ptr(w->sandbox));
+	if (verdict != SANDBOX_READY)
+		let_go(w);
 	list_remove(&w->item);
 	list_add_tail(&w->s->answers, &w->item);
 	sandboxes_wake(w->s);
@@ -91,7 +100,10 @@ static int set_timer(struct sandbox_wait *w, usec after)
 
 static void enter_place(struct sandbox_wait *w, struct sandbox *sandbox)
 {
-	sandbox_hold(sandbox);
+	if (w->is_look)
+		sandbox_look_begin(sandbox);
+	else
+		sandbox_hold(sandbox);
 	w->sandbox = sandbox;
 	w->state = WAIT_PLACE;
 	want(w, 1);
@@ -423,6 +435,15 @@ int sandbox_acquire_key(struct sandboxes *s, struct view key, sandbox_acquired_f
 	(void)snprintf(w->key, sizeof(w->key), "%s", sandbox->key);
 	(void)snprintf(w->principal, sizeof(w->principal), "%s", sandbox->principal);
 	*ret = w;
+	return 0;
+}
+
+int sandbox_look(struct sandboxes *s, struct view key, sandbox_acquired_fn *acquired,
+		 void *userdata, struct sandbox_wait **ret, struct err *err)
+{
+	if (sandbox_acquire_key(s, key, acquired, userdata, ret, err) < 0)
+		return -1;
+	(*ret)->is_look = true;
 	return 0;
 }
 

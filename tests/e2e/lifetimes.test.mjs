@@ -1,11 +1,12 @@
 // How long containers and files live: what is promised to stay stays, what goes is said.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readdirSync, readlinkSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Berth, withoutBerth } from './lib/berth.mjs';
-import { eventually } from './lib/programs.mjs';
+import { eventually, Program } from './lib/programs.mjs';
 
 const first = (text) => text.split('\n')[0];
 const body = (text) => text.split('\n').filter((line) => !/^\[(sandbox|note)/.test(line)).join('\n');
@@ -207,6 +208,48 @@ describe('lifetimes', { skip: withoutBerth }, () => {
       await drop('busy', 'deep');
     });
 
+    /** Of a server that does not run: its record of a sandbox, and the files of a slot, are of long ago. */
+    const long_ago = Math.floor(Date.now() / 1000) - 30 * 86400;
+    const age = (key) => execFileSync('python3', ['-c', 'import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as db: db.execute("UPDATE sandboxes SET last_used = ? WHERE key = ?", (sys.argv[2], sys.argv[3]))',
+      join(berth.dir, 'server/berth.db'), String(long_ago), key]);
+    const touch = (slot) => execFileSync('find', [join(berth.dir, `slots/${slot}/workspace`), '-exec', 'touch', '-h', '-d', `@${long_ago}`, '{}', '+']);
+
+    /** `work` with keepers that do not answer. */
+    const withoutKeepers = async (work) => {
+      const keepers = berth.pids('berth-keeper');
+      assert.ok(keepers.length > 0);
+      keepers.forEach((pid) => process.kill(pid, 'SIGSTOP'));
+      try {
+        return await work();
+      } finally {
+        keepers.forEach((pid) => process.kill(pid, 'SIGCONT'));
+      }
+    };
+    /** Besides its standard streams. */
+    const hasSocket = (pid) => readdirSync(`/proc/${pid}/fd`).some((fd) => fd > 2 && readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith('socket:'));
+
+    it('berth gc keeps what came into use while it was looked at', async () => {
+      const key = keyOf(await berth.call('write_file', { path: 'f', content: 'x', sandbox: 'back' }));
+      const { slot } = status(berth, key);
+      await berth.halt();
+      age(key);
+      touch(slot);
+      await berth.serve();
+      await berth.sh('true', { label: 'other' });
+      assert.equal(verdicts()[key], 'would be deleted'); // and its keeper is there
+      const gc = await withoutKeepers(async () => {
+        const begun = new Program(join(berth.programs, 'berth'), ['gc', '--delete', '--json', '--config', berth.configFile]);
+        await eventually(() => hasSocket(begun.child.pid));
+        berth.admin('status'); // is answered when gc has begun
+        await berth.sh('sleep 90', { label: 'back', background: true });
+        return begun;
+      });
+      await gc.exited;
+      assert.deepEqual(JSON.parse(gc.stdout).sandboxes.find((one) => one.key === key), { key, verdict: 'kept: in use', age_s: null });
+      assert.match((await berth.call('read_file', { path: 'f', sandbox: 'back' })).text, /x/);
+      await drop('back', 'other');
+    });
+
     it('berth gc keeps what was touched since, and takes no age that could be a slip', async () => {
       const key = keyOf(await berth.call('write_file', { path: 'f', content: 'x', sandbox: 'young' }));
       assert.match(verdicts()[key], /^kept/);
@@ -221,12 +264,8 @@ describe('lifetimes', { skip: withoutBerth }, () => {
       const used = keyOf(await berth.call('write_file', { path: 'f', content: 'x', sandbox: 'used' }));
       const slotOf = Object.fromEntries([old, changed, used].map((key) => [key, status(berth, key).slot]));
       await berth.halt();
-      const long_ago = Math.floor(Date.now() / 1000) - 30 * 86400;
-      const age = (key) => execFileSync('python3', ['-c', 'import sqlite3, sys\nwith sqlite3.connect(sys.argv[1]) as db: db.execute("UPDATE sandboxes SET last_used = ? WHERE key = ?", (sys.argv[2], sys.argv[3]))',
-        join(berth.dir, 'server/berth.db'), String(long_ago), key]);
-      const touch = (key) => execFileSync('find', [join(berth.dir, `slots/${slotOf[key]}/workspace`), '-exec', 'touch', '-h', '-d', `@${long_ago}`, '{}', '+']);
       for (const key of [old, changed]) age(key);
-      for (const key of [old, used]) touch(key);
+      for (const key of [old, used]) touch(slotOf[key]);
       await berth.serve();
       assert.equal(verdicts()[old], 'would be deleted');
       assert.match(berth.admin('gc'), /^nothing was deleted; --delete would delete 1 of \d+$/m);

@@ -983,6 +983,100 @@ static void test_measurements_are_lost_and_forgotten(void **state)
 	world_end(&w);
 }
 
+/* A look, as the operator has it. */
+static void begin_look(struct world *w, struct call *look, const char *key)
+{
+	struct err err;
+
+	*look = (struct call){ 0 };
+	assert_int_equal(sandbox_look(w->s, view_str(key), on_acquired, look, &look->wait, &err),
+			 0);
+	settle(w);
+}
+
+static void get_slot(struct world *w, uint32_t slot, struct pool_slot_view *ret)
+{
+	pool_get_slot(sandboxes_pool(w->s), slot, ret);
+}
+
+/* Who looks changes nothing of what is seen: neither when it is emptied, nor whether it is used. */
+static void test_a_look_is_no_use(void **state)
+{
+	struct pool_slot_view before, after;
+	struct call a, b, queued, look;
+	struct sandbox_view view;
+	struct world w;
+	struct err err;
+
+	world_start(&w, state, 0);
+	begin(&w, &a, "a");
+	come_up(&w, 0);
+	begin(&w, &b, "b");
+	come_up(&w, 1);
+	begin(&w, &queued, "c");
+	settle(&w);
+	assert_int_equal(queued.verdict, SANDBOX_QUEUED);
+	assert_int_equal(sandboxes_empty(w.s, view_str(sandbox_key(b.sandbox)), &err), 0);
+	sandbox_release(b.sandbox);
+	settle(&w);
+	fake_stop(w.engine, 1);
+	settle(&w);
+	fake_roll(w.engine, 1, 0);
+	settle(&w);
+	fake_reply(w.engine, 1, 0);
+	settle(&w);
+	fake_start(w.engine, 1, true);
+	settle(&w);
+	assert_true(sandboxes_is_unclaimed(w.s, "somebody"));
+	sandbox_release(a.sandbox);
+
+	for (uint32_t slot = 0; slot < 2; slot++) {
+		w.ahead += 10 * USEC_PER_SEC;
+		get_slot(&w, slot, &before);
+		begin_look(&w, &look, before.holder.key);
+		if (fake_is_opening(w.engine, slot))
+			fake_open(w.engine, slot, true);
+		settle(&w);
+		assert_int_equal(look.verdict, SANDBOX_READY);
+		assert_true(sandboxes_get(w.s, view_str(before.holder.key), &view));
+		assert_int_equal(view.holds, 0);
+		sandbox_look_end(look.sandbox);
+		settle(&w);
+		get_slot(&w, slot, &after);
+		assert_true(after.last_used == before.last_used);
+		assert_int_equal(after.holder.hold, before.holder.hold);
+	}
+	assert_true(sandboxes_is_unclaimed(w.s, "somebody"));
+	world_end(&w);
+}
+
+/* What is being looked at may be emptied, and stays valid for who looks. */
+static void test_what_is_looked_at_is_emptied(void **state)
+{
+	struct pool_stats stats;
+	struct call a, look;
+	struct world w;
+
+	world_start(&w, state, 0);
+	begin(&w, &a, "a");
+	come_up(&w, 0);
+	begin_look(&w, &look, sandbox_key(a.sandbox));
+	sandbox_release(a.sandbox);
+	w.ahead = 601 * USEC_PER_SEC;
+	pool_tick(sandboxes_pool(w.s), now(&w));
+	settle(&w);
+	fake_stop(w.engine, 0);
+	settle(&w);
+	roll(&w, 0);
+	fake_reply(w.engine, 0, 0);
+	settle(&w);
+	get_stats(&w, &stats);
+	assert_int_equal(stats.free, 2);
+	assert_null(sandbox_files(look.sandbox));
+	sandbox_look_end(look.sandbox);
+	world_end(&w);
+}
+
 static void begin_by_key(struct world *w, struct call *call, const char *key)
 {
 	struct err err;
@@ -1102,6 +1196,8 @@ int main(void)
 		TEST(test_a_recycle_cuts_nothing),
 		TEST(test_so_many_on_their_way),
 		TEST(test_what_never_arrives_is_cut),
+		TEST(test_a_look_is_no_use),
+		TEST(test_what_is_looked_at_is_emptied),
 		TEST(test_links_while_it_is_reset),
 		TEST(test_a_restart_during_a_reset),
 	};
