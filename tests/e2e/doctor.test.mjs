@@ -74,6 +74,17 @@ describe('doctor', { skip: withoutBerth }, () => {
     for (const { fix } of [slots, network, user]) assert.equal(fix, 'berth setup (as root)');
   });
 
+  it('a quota that setup has not applied: doctor says so, and the server does not begin', async () => {
+    const { verdict, found, fix } = checks('--set', 'sandbox.workspace=3G').slots;
+    assert.deepEqual([verdict, fix], ['FAIL', 'berth setup (as root)']);
+    assert.match(found, /other settings/);
+    await berth.halt();
+    const { status, stderr } = spawnSync(join(berth.programs, 'berth'), ['serve', '--config', berth.configFile, '--set', 'sandbox.workspace=3G'], { encoding: 'utf8' });
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, /the slots were not set up with the present configuration .*run berth setup/);
+    await berth.serve();
+  });
+
   it('without an installation it fails, and says what to do first', () => {
     const { image, slots } = checks('--state', '/nonexistent');
     assert.deepEqual([image.verdict, slots.verdict], ['FAIL', 'FAIL']);

@@ -44,7 +44,7 @@ function copyPrograms(to) {
   }
 }
 
-function iniText(config) {
+export function iniText(config) {
   return Object.entries(config)
     .map(([section, keys]) => `[${section}]\n${Object.entries(keys).map(([key, value]) => `${key} = ${value}\n`).join('')}`)
     .join('\n');

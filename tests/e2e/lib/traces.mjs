@@ -11,14 +11,15 @@ function instanceTag(dir) {
 
 const entries = (dir) => (existsSync(dir) ? readdirSync(dir).sort() : []);
 
-/** Its control groups, of either version: paths of one folder a container. */
-function containerGroups(dir) {
+/** The control groups that setup made for it, of either version. */
+export function ownGroups(dir) {
   const root = '/sys/fs/cgroup';
-  const own = `berth-${instanceTag(dir)}`;
-  return ['', ...entries(root)].flatMap((controller) => {
-    const parent = join(root, controller, own);
-    return entries(parent).filter((name) => name.startsWith('box-')).map((name) => join(parent, name));
-  });
+  return ['', ...entries(root)].map((controller) => join(root, controller, `berth-${instanceTag(dir)}`)).filter(existsSync);
+}
+
+/** One folder a container, in them. */
+function containerGroups(dir) {
+  return ownGroups(dir).flatMap((parent) => entries(parent).filter((name) => name.startsWith('box-')).map((name) => join(parent, name)));
 }
 
 /**
