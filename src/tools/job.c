@@ -107,7 +107,7 @@ bool job_has_ended(const struct job *job)
 
 /* ---- the end ---- */
 
-/* Drops the oldest ended jobs over the limit. */
+/* Drops those over the limit that ended first. */
 static void forget_old(struct job_table *table)
 {
 	struct list *it, *tmp;
@@ -143,6 +143,9 @@ static void finish(struct job *job)
 		list_remove(it);
 		waiter->ended(waiter->userdata);
 	}
+	/* It counts from its end on: one that ran for long is as new as one that took a moment. */
+	list_remove(&job->item);
+	list_add_tail(&job->table->jobs, &job->item);
 	forget_old(job->table);
 	sandbox_release(sandbox);
 }

@@ -40,7 +40,7 @@ struct job {
 };
 
 struct job_table {
-	struct list jobs; /* oldest first */
+	struct list jobs; /* those that ended in the order of their ends */
 	uint32_t next_id;
 	uint32_t running;
 };

@@ -221,6 +221,15 @@ describe('run_command', { skip: withoutBerth }, () => {
       assert.match(first((await berth.call('job', { job, action: 'stop', sandbox: 'test' })).text), /\[exit 0\]$/);
       assert.match((await berth.call('job', { job: 4711, sandbox: 'test' })).text, /^\[job error\].*4711/);
     });
+    it('a job that ran for long is remembered from its end on, whatever ran meanwhile', async () => {
+      const { text } = await berth.sh('echo $$ >pid; until [ -e go ]; do sleep 0.05; done; echo the result', { background: true, label: 'long' });
+      const [, job] = text.match(/job (\d+)/);
+      for (let i = 0; i < 25; i++) await berth.sh('true', { label: 'long' });
+      await berth.sh('touch go; while [ -e /proc/$(cat pid) ]; do sleep 0.05; done', { label: 'long' });
+      const end = await berth.call('job', { job, sandbox: 'long' });
+      assert.match(first(end.text), /\[exit 0\]$/);
+      assert.match(body(end.text), /^the result$/m);
+    });
     it('a client that leaves takes its command along', async () => {
       const poll = (pattern, want) =>
         berth.sh(`for i in $(seq 25); do pgrep -f '${pattern}' >/dev/null; [ $? = ${want} ] && echo seen && break; sleep 0.1; done`, { label: 'leaver' });
