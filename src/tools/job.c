@@ -202,9 +202,6 @@ static void on_kept_open(void *userdata)
 {
 	struct job *job = userdata;
 
-	/* What came before the file was there; nothing was dropped from it yet. */
-	kept_output_write(job->kept, buf_view(&job->output.head));
-	kept_output_write(job->kept, buf_view(&job->output.tail));
 	if (job->command)
 		command_resume(job->command);
 }
@@ -230,6 +227,8 @@ void job_keep_output(struct job *job)
 		job->keep_failed = true;
 		return;
 	}
+	/* All that came: nothing was dropped yet, and once it is reported it will be. */
+	kept_output_write(job->kept, buf_view(&job->output.head));
 	command_pause(job->command);
 }
 
@@ -237,12 +236,12 @@ static void on_output(void *userdata, struct view bytes)
 {
 	struct job *job = userdata;
 
-	if (output_add(&job->output, bytes) < 0)
-		log_warning("job output lost: out of memory");
+	if (output_gets_long(&job->output, bytes.len))
+		job_keep_output(job);
 	if (job->kept)
 		kept_output_write(job->kept, bytes);
-	else if (output_is_long(&job->output))
-		job_keep_output(job);
+	if (output_add(&job->output, bytes) < 0)
+		log_warning("job output lost: out of memory");
 }
 
 static const struct command_events job_events = { .output = on_output, .ended = on_ended };

@@ -15,9 +15,10 @@ struct kept_output {
 	int fd; /* -1: not there (yet) */
 	uint64_t left;
 	const char *gap;
-	bool waiting;   /* a keeper request is under way */
-	bool there;     /* the file has its name */
-	char path[160]; /* with /workspace/ in front */
+	bool waiting;     /* a keeper request is under way */
+	struct buf early; /* what was written meanwhile */
+	bool there;       /* the file has its name */
+	char path[160];   /* with /workspace/ in front */
 };
 
 static const char *keeper_path(const struct kept_output *k)
@@ -25,10 +26,21 @@ static const char *keeper_path(const struct kept_output *k)
 	return k->path + sizeof("/workspace/") - 1;
 }
 
+static void write_out(struct kept_output *k, struct view bytes)
+{
+	int r = k->fd >= 0 ? io_write_all(k->fd, bytes.p, bytes.len) : 0;
+
+	if (r == -EDQUOT || r == -ENOSPC)
+		k->gap = "the disk quota is reached";
+	else if (r < 0)
+		k->gap = "it could not be written";
+}
+
 static void fail(struct kept_output *k, const char *why)
 {
 	k->gap = why;
 	k->waiting = false;
+	buf_done(&k->early);
 	k->opened(k->userdata);
 }
 
@@ -51,6 +63,8 @@ static void on_committed(void *userdata, const struct keeper_reply *reply, int f
 	}
 	k->there = true;
 	k->waiting = false;
+	write_out(k, buf_view(&k->early));
+	buf_done(&k->early);
 	k->opened(k->userdata);
 }
 
@@ -89,6 +103,7 @@ int kept_output_open(struct engine_files *files, const char *name, uint64_t max_
 				   .fd = -1,
 				   .left = max_bytes,
 				   .waiting = true };
+	buf_init(&k->early, KEPT_OUTPUT_MAX_EARLY);
 	(void)snprintf(k->path, sizeof(k->path), "/workspace/" OUTPUT_FOLDER "/%s", name);
 	create.path = view_str(keeper_path(k));
 	if (engine_files_call(files, &create, -1, on_created, k, err) < 0) {
@@ -104,6 +119,7 @@ void kept_output_close(struct kept_output *k)
 	if (k->waiting)
 		engine_files_forget(k->files, k);
 	k->waiting = false;
+	buf_done(&k->early);
 	if (k->fd >= 0)
 		(void)close(take_fd(k->fd));
 }
@@ -118,19 +134,16 @@ void kept_output_free(struct kept_output *k)
 
 void kept_output_write(struct kept_output *k, struct view bytes)
 {
-	int r;
-
-	if (k->fd < 0 || k->gap)
+	if (k->gap)
 		return;
 	if (bytes.len > k->left) {
 		bytes = view_first(bytes, k->left);
 		k->gap = "its size limit is reached";
 	}
 	k->left -= bytes.len;
-	r = io_write_all(k->fd, bytes.p, bytes.len);
-	if (r == -EDQUOT || r == -ENOSPC)
-		k->gap = "the disk quota is reached";
-	else if (r < 0)
+	if (!k->waiting)
+		write_out(k, bytes);
+	else if (buf_add_view(&k->early, bytes) < 0)
 		k->gap = "it could not be written";
 }
 

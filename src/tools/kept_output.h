@@ -10,6 +10,9 @@
 
 struct kept_output;
 
+/* Bytes written before the file is there. */
+enum { KEPT_OUTPUT_MAX_EARLY = 1024 * 1024 };
+
 /*
  * Opens a file; `opened` runs once, later: on success and on failure (writing is then a no-op).
  * `name` is the file's name. `files` is borrowed until kept_output_close().
@@ -20,7 +23,8 @@ int kept_output_open(struct engine_files *files, const char *name, uint64_t max_
 void kept_output_free(struct kept_output *k);
 /* Writes no more; path and gap can still be asked for. */
 void kept_output_close(struct kept_output *k);
-/* Past the limit, or when the disk is full, the rest is dropped and the reason is kept. */
+/* From kept_output_open() on: what comes before the file is there is written to it then. Past the
+ * limit, or when the disk is full, the rest is dropped and the reason is kept. */
 void kept_output_write(struct kept_output *k, struct view bytes);
 /* "/workspace/.berth/output/NAME", or NULL when there is no such file. */
 const char *kept_output_path(const struct kept_output *k);

@@ -81,9 +81,9 @@ int output_add(struct output *o, struct view bytes)
 	return add_tail(o, view_from(bytes, first.len));
 }
 
-bool output_is_long(const struct output *o)
+bool output_gets_long(const struct output *o, size_t more)
 {
-	return o->bytes > o->max_chars;
+	return o->bytes + more > o->max_chars;
 }
 
 /* Of a sequence that carries a string, until BEL or ESC \. */

@@ -24,8 +24,9 @@ void output_done(struct output *o);
 void output_reset(struct output *o);
 /* -ENOMEM: these bytes are counted but lost from view. */
 int output_add(struct output *o, struct view bytes) MUST_CHECK;
-/* True once more came than will be shown: the whole should be kept elsewhere. */
-bool output_is_long(const struct output *o);
+/* True if with so many bytes more it is more than will be shown: the whole should be kept
+ * elsewhere. Before that nothing is dropped: `head` is all that came. */
+bool output_gets_long(const struct output *o, size_t more);
 
 /*
  * Appends the text: valid UTF-8, terminal escapes stripped, NUL shown as U+2400. Where something is

@@ -221,6 +221,16 @@ describe('run_command', { skip: withoutBerth }, () => {
       assert.match(first((await berth.call('job', { job, action: 'stop', sandbox: 'test' })).text), /\[exit 0\]$/);
       assert.match((await berth.call('job', { job: 4711, sandbox: 'test' })).text, /^\[job error\].*4711/);
     });
+    it('what it said before the call returned is in the file of the whole too', async () => {
+      for (const [seconds, args] of [[4, {}], [2, { background: true }]]) {
+        const { text } = await berth.sh(`echo begin; sleep ${seconds}; seq 30000`, args);
+        const [, job] = text.match(/job (\d+)/);
+        assert.match(body(text), /^begin$/m);
+        const rest = await berth.call('job', { job, wait_seconds: 3, sandbox: 'test' });
+        const [, path] = rest.text.match(/the whole output: (\S+)/);
+        assert.match(body((await berth.sh(`sed -n '1p;$p' ${path}; wc -l <${path}`)).text), /^begin\n30000\n30001$/m);
+      }
+    });
     it('a job that ran for long is remembered from its end on, whatever ran meanwhile', async () => {
       const { text } = await berth.sh('echo $$ >pid; until [ -e go ]; do sleep 0.05; done; echo the result', { background: true, label: 'long' });
       const [, job] = text.match(/job (\d+)/);
@@ -309,6 +319,17 @@ describe('run_command', { skip: withoutBerth }, () => {
       const { text } = await berth.sh('pwd', { timeout_seconds: '30', cwd: '', stdin: '' });
       assert.match(body(text), /^\/workspace$/m);
     });
+  });
+
+  it('what is kept is whole, however little is shown', async () => {
+    const modest = await Berth.start({ sandbox: { output_chars: 1000 } });
+    try {
+      const { text } = await modest.sh(`python3 -c 'import os; os.write(1, b"".join(b"%d\\n" % i for i in range(10000)))'`);
+      const [, path] = text.match(/the whole output: (\S+)/);
+      assert.match(first((await modest.sh(`seq 0 9999 | cmp - ${path}`)).text), /\[exit 0\]$/);
+    } finally {
+      await modest.stop();
+    }
   });
 
   it('30 calls at once keep their exit statuses', async () => {

@@ -57,7 +57,9 @@ static void short_output_is_whole(void **state)
 	output_init(&o, 1000);
 	assert_int_equal(output_add(&o, VIEW("one\n")), 0);
 	assert_int_equal(output_add(&o, VIEW("two\n")), 0);
-	assert_false(output_is_long(&o));
+	assert_false(output_gets_long(&o, 0));
+	assert_false(output_gets_long(&o, 1000 - 8));
+	assert_true(output_gets_long(&o, 1000 - 8 + 1));
 	assert_int_equal(output_render(&o, NULL, &text), 0);
 	assert_string_equal(buf_str(&text), "one\ntwo\n");
 	output_done(&o);
@@ -76,7 +78,7 @@ static void long_output_keeps_both_ends(void **state)
 
 		assert_int_equal(output_add(&o, view_of(line, (size_t)n)), 0);
 	}
-	assert_true(output_is_long(&o));
+	assert_true(output_gets_long(&o, 0));
 	assert_int_equal(o.lines, 100000);
 	assert_int_equal(output_render(&o, "/workspace/.berth/output/x.txt", &text), 0);
 	assert_non_null(strstr(buf_str(&text), "line 0\n"));
