@@ -99,6 +99,21 @@ static void show_matches(struct tool_call *call, struct find_call *f, struct vie
 		tool_call_finish(call, NULL, buf_view(&f->file.text));
 }
 
+/* Neither as a regular expression nor as plain text; ripgrep's own words are lost. */
+static void fail_search(struct tool_call *call, const struct find_call *f)
+{
+	if (memchr(f->text.p, '\n', f->text.len))
+		tool_call_fail(call, "nothing was searched: text must be one line; search for one "
+				     "line of it with context");
+	else if (f->name.len)
+		tool_call_fail(call, "nothing was searched: name is no valid glob; close its "
+				     "brackets and braces, or put \\ before those that are meant "
+				     "as they are");
+	else
+		tool_call_fail(call, "nothing was searched: ripgrep failed; use run_command with "
+				     "rg to see why");
+}
+
 static void search(struct tool_call *call, struct find_call *f);
 
 static void on_found(struct tool_call *call, void *state, struct tool_output *output)
@@ -118,14 +133,17 @@ static void on_found(struct tool_call *call, void *state, struct tool_output *ou
 	} else if (exit->kind == ENGINE_EXITED && exit->value == NOT_FOUND) {
 		tool_call_fail(call, "ripgrep is not installed in this sandbox; use run_command "
 				     "with grep -rn");
-	} else if (exit->kind == ENGINE_EXITED && exit->value == RG_FAILED && !output->output.len &&
-		   !f->is_literal) {
+	} else if (!file_tool_ran(call, output, "ripgrep")) {
+		return;
+	} else if (output->output.len) {
+		show_matches(call, f, buf_view(&output->output), output->cut);
+	} else if (exit->value != RG_FAILED) {
+		tool_call_finish(call, NULL, none);
+	} else if (!f->is_literal) {
 		f->is_literal = true;
 		search(call, f);
-	} else if (!output->output.len) {
-		tool_call_finish(call, NULL, none);
 	} else {
-		show_matches(call, f, buf_view(&output->output), output->cut);
+		fail_search(call, f);
 	}
 }
 
@@ -163,6 +181,35 @@ static void search(struct tool_call *call, struct find_call *f)
 	tool_call_run(call, &run, on_found);
 }
 
+/*
+ * `name` below `path`, as the keeper matches it: ripgrep would match one with a slash below
+ * /workspace, and take a "!" at its beginning for the opposite.
+ */
+static char *glob_argument(struct view path, struct view name)
+{
+	auto_buf struct buf b = BUF_INIT(3 * KEEPER_MAX_PATH + 32);
+	bool has_slash = memchr(name.p, '/', name.len);
+	int r = buf_add_str(&b, "--glob=/");
+
+	while (view_ends(path, VIEW("/")))
+		path.len--;
+	while (view_starts(name, VIEW("/")))
+		name = view_from(name, 1);
+	for (size_t i = 0; r == 0 && i < path.len; i++) {
+		if (strchr("*?[]{}\\", path.p[i]))
+			r = buf_add_char(&b, '\\');
+		if (r == 0)
+			r = buf_add_char(&b, path.p[i]);
+	}
+	if (r == 0 && path.len)
+		r = buf_add_char(&b, '/');
+	if (r == 0 && !has_slash)
+		r = buf_add_str(&b, "**/");
+	if (r == 0)
+		r = buf_add_view(&b, name);
+	return r == 0 ? buf_take(&b) : NULL;
+}
+
 static char *argument(const char *prefix, struct view v)
 {
 	auto_buf struct buf b = BUF_INIT(KEEPER_MAX_PATH + 32);
@@ -188,7 +235,7 @@ static void on_stat(struct tool_call *call, void *state, const struct keeper_rep
 	}
 	f->text_arg = argument("--regexp=", f->text);
 	f->path_arg = argument("./", f->path);
-	f->name_arg = f->name.len ? argument("--glob=", f->name) : NULL;
+	f->name_arg = f->name.len ? glob_argument(f->path, f->name) : NULL;
 	if (!f->text_arg || !f->path_arg || (f->name.len && !f->name_arg))
 		tool_call_fail_memory(call);
 	else

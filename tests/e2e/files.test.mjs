@@ -131,6 +131,27 @@ describe('file tools', { skip: withoutBerth }, () => {
     assert.match(await ok('find_files', { path: 't', text: 'needle(' }), /plain text/);
     assert.match(await ok('find_files', { path: 't', text: 'zzz' }), /No match/);
     await refused('find_files', { path: 'nope', text: 'x' }, /nope does not exist/);
+    await refused('find_files', { path: 't', text: 'needle', name: '*.{c' }, /nothing was searched: name is no valid glob/);
+    await refused('find_files', { path: 't', text: 'needle\nb' }, /nothing was searched: text must be one line/);
+    return undefined;
+  });
+
+  test('with a text as without one, a name is matched below the path', async (t) => {
+    if (!has('rg')) return t.skip('no ripgrep in the image');
+    await sh('mkdir -p "/workspace/proj [1]/src/deep" /workspace/src; cd "/workspace/proj [1]"; for f in src/a.c src/deep/b.c c.c src/a.h "!n.c" ../src/z.c; do echo pin >"$f"; done; ln -s "proj [1]" ../proj');
+    for (const path of ['proj [1]', '/workspace/proj [1]/', './proj [1]/src/..', 'proj'])
+      for (const [name, ...want] of [
+        ['src/**/*.c', 'src/a.c', 'src/deep/b.c'], ['/c.c', 'c.c'], ['{src,no}/*.h', 'src/a.h'], ['a.?', 'src/a.c', 'src/a.h'],
+        ['*.c', '!n.c', 'c.c', 'src/a.c', 'src/deep/b.c'], ['!n.c', '!n.c'], ['**/deep/*', 'src/deep/b.c'],
+      ]) {
+        const lines = (await ok('find_files', { path, name, text: 'pin' })).split('\n');
+        const root = path.replace('/workspace/', '').replace(/^\.\//, '').replace(/\/$/, '');
+        const shown = lines.filter((line) => line.includes(root)).map((line) => line.slice(line.indexOf(root) + root.length + 1).replace(/'$/, ''));
+        assert.deepEqual(shown, want, `${path} ${name}: ${lines.join('\n')}`);
+        if (path !== 'proj') continue;
+        const listed = await ok('find_files', { path, name });
+        for (const file of want) assert.ok(listed.includes(`proj/${file}`), `${name} lists ${file}: ${listed}`);
+      }
     return undefined;
   });
 
