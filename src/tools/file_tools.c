@@ -4,6 +4,13 @@
 
 #include "sys/clock.h"
 
+/* Exit statuses. */
+enum {
+	PROGRAM_FAILED = 2, /* ripgrep: with some files at least */
+	XARGS_ONE_FAILED = 123,
+	NOT_FOUND = 127,
+};
+
 static const struct mcp_tool tools[] = {
 	{ .name = "read_file",
 	  .title = "Read file",
@@ -119,17 +126,47 @@ usec file_tool_time_left(struct tool_call *call, struct file_call *f)
 	return f->deadline > now ? f->deadline - now : 0;
 }
 
-bool file_tool_ran(struct tool_call *call, const struct tool_output *output, const char *program)
+static const char *why_broken(const struct engine_exit *exit)
 {
-	if (!output->exit)
+	if (exit->kind == ENGINE_NOT_STARTED || exit->pids_refused)
+		return "the sandbox may have no more processes; end some (job, reset_sandbox)";
+	if (exit->oom_kills)
+		return "the sandbox is out of memory; end what uses it, or name a smaller folder "
+		       "or file as path";
+	return "it cannot be run or was killed; use run_command to see why";
+}
+
+/* What a program did not get to say must not be taken for what is not there. */
+static bool ran(struct tool_call *call, const struct tool_output *output, const char *program,
+		bool is_answer)
+{
+	const struct engine_exit *exit = output->exit;
+	bool has_exited = exit && exit->kind == ENGINE_EXITED;
+
+	if (output->cut || (has_exited && is_answer))
+		return true;
+	if (!exit)
 		tool_call_fail(call, "%s took too long; name a smaller folder or file as path",
 			       program);
-	else if (output->exit->kind == ENGINE_EXITED && output->exit->value == 127)
+	else if (has_exited && exit->value == NOT_FOUND)
 		tool_call_fail(call, "%s is not installed in this sandbox; use run_command",
 			       program);
 	else
-		return true;
+		tool_call_fail(call, "%s did not come to its end: %s", program, why_broken(exit));
 	return false;
+}
+
+bool file_tool_ran(struct tool_call *call, const struct tool_output *output, const char *program)
+{
+	return ran(call, output, program, output->exit && output->exit->value <= PROGRAM_FAILED);
+}
+
+bool file_tool_ran_each(struct tool_call *call, const struct tool_output *output,
+			const char *program)
+{
+	return ran(call, output, program,
+		   output->exit &&
+			   (output->exit->value == 0 || output->exit->value == XARGS_ONE_FAILED));
 }
 
 int file_tool_string(struct tool_call *call, const char *name, struct view *ret)

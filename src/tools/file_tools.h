@@ -53,8 +53,14 @@ bool file_tool_failed(struct tool_call *call, const struct keeper_reply *reply);
 /* What is left of FILE_TOOL_SECONDS, which begin with the first question. */
 usec file_tool_time_left(struct tool_call *call, struct file_call *f);
 
-/* False, having failed the call, when the program is missing or took too long. */
+/*
+ * False, having failed the call, when the program is missing, took too long, could not be started
+ * or was killed (other than for its output's length).
+ */
 bool file_tool_ran(struct tool_call *call, const struct tool_output *output, const char *program);
+/* The same where the output is that of xargs, which runs it. */
+bool file_tool_ran_each(struct tool_call *call, const struct tool_output *output,
+			const char *program);
 
 /* A string argument; -1 after having failed the call. */
 int file_tool_string(struct tool_call *call, const char *name, struct view *ret) MUST_CHECK;

@@ -185,7 +185,7 @@ static void on_imports(struct tool_call *call, void *state, struct tool_output *
 	if (!output->exit) {
 		walk->is_late = true;
 		map_files_scan_again(walk->files, walk->language, walk->batch, walk->at);
-	} else if (!file_tool_ran(call, output, "ripgrep")) {
+	} else if (!file_tool_ran_each(call, output, "ripgrep")) {
 		return;
 	}
 	walk->files->is_cut |= output->cut;
@@ -266,7 +266,7 @@ static void on_listing(struct tool_call *call, void *state, struct tool_output *
 	struct map_call *m = state;
 	struct map_walk *walk = &m->walk;
 
-	if (!file_tool_ran(call, output, "ripgrep"))
+	if (!file_tool_ran_each(call, output, "ripgrep"))
 		return;
 	if (kept && kept->files && view_is(m->path, kept->files->root))
 		walk->old = map_files_ref(kept->files);
@@ -284,13 +284,18 @@ static void on_listing(struct tool_call *call, void *state, struct tool_output *
 
 void map_overview(struct tool_call *call, struct map_call *m)
 {
-	/* What floods is cut: a list of this size is longer than any that a map has room for. */
+	/*
+	 * What floods is cut (SIGPIPE, 141): a list of this size is longer than any that a map has
+	 * room for. Who is killed otherwise takes the shell along: half a list is none.
+	 */
 	static const char script[] =
 		"command -v rg >/dev/null || exit 127\n"
-		"rg --no-config --files --hidden --no-messages --no-require-git --null "
+		"export LC_ALL=C\n"
+		"whole() { \"$@\"; case $? in 0|1|2|141) ;; *) kill -9 $$ ;; esac; }\n"
+		"whole rg --no-config --files --hidden --no-messages --no-require-git --null "
 		"--glob '!.git' --glob '!.pc' --glob '!node_modules' $2 -- \"$1\" | "
 		"head -c 33554432 | "
-		"LC_ALL=C sort -zu | xargs -0 -r stat --printf '%s %.9Y %n\\0' --\n";
+		"whole sort -zu | xargs -0 -r stat --printf '%s %.9Y %n\\0' --\n";
 	const char *const shell[] = { "/bin/sh",   "-c",
 				      script,      "sh",
 				      m->path_arg, m->walk.no_ignore ? "--no-ignore" : "",

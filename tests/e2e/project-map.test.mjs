@@ -68,7 +68,7 @@ describe('project_map', { skip: withoutBerth }, () => {
     const fake = (label, name, script) =>
       berth.sh(`cat >/usr/local/bin/${name} && chmod +x /usr/local/bin/${name}; echo '#include "gone.h"' >/workspace/a.c`, { label, stdin: `#!/bin/sh\n${script}\n` });
     const rows = [
-      ['floods without names', 'rg', 'exec yes', {}, /There are no files/],
+      ['floods without names', 'rg', 'exec yes', {}, /^\[file error\] ripgrep did not come to its end/],
       ['floods with names', 'rg', 'exec yes ./a.c | tr "\\n" "\\0"', {}, /: at least 1 files, /],
       ['never ends', 'rg', 'exec sleep 1000', {}, /^\[file error\] ripgrep took too long; name a smaller folder/],
       ['never ends when asked for imports', 'rg', 'case "$*" in *--files*) exec /usr/bin/rg "$@";; esac; exec sleep 1000', {},
@@ -78,6 +78,13 @@ describe('project_map', { skip: withoutBerth }, () => {
       ['never ends after a match', 'rg', 'printf "./a.c\\0001:here\\n"; exec sleep 1000', { text: 'gone' },
         /at least 1 matching line in 1 file\na\.c\n1: here\n\[stopped after 20 s; the rest was not searched\]/],
       ['floods', 'rg', 'exec yes', { text: 'gone' }, /at least 0 matching lines/],
+      ['is killed', 'rg', 'kill -9 $$', {}, /^\[file error\] ripgrep did not come to its end: it cannot be run or was killed/],
+      ['is killed when asked for imports', 'rg', 'case "$*" in *--files*) exec /usr/bin/rg "$@";; esac; kill -9 $$', {}, /^\[file error\] ripgrep did not come to its end/],
+      ['is killed', 'sort', 'kill -9 $$', {}, /^\[file error\] ripgrep did not come to its end/],
+      ['is killed', 'ctags', 'kill -9 $$', {}, /^\[file error\] ctags did not come to its end/],
+      ['is killed', 'rg', 'kill -9 $$', { text: 'gone' }, /^\[file error\] ripgrep did not come to its end/],
+      ['cannot be run', 'rg', 'exit 126', { query: 'gone' }, /^\[file error\] ripgrep did not come to its end/],
+      ['cannot be run', 'rg', 'exit 126', { text: 'gone' }, /^\[file error\] ripgrep did not come to its end/],
     ];
 
     for (const [what, name, script, args, expected, unexpected = /\0/] of rows)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Berth, withoutBerth } from './lib/berth.mjs';
 import { request, send } from './lib/mcp.mjs';
+import { eventually } from './lib/programs.mjs';
 
 const first = (text) => text.split('\n')[0];
 const body = (text) => text.split('\n').filter((line) => !/^\[(sandbox|note)/.test(line)).join('\n');
@@ -276,6 +277,19 @@ describe('run_command', { skip: withoutBerth }, () => {
     it('processes, by the kernel\'s count', async () => {
       const { text } = await berth.sh("python3 -c 'import os, time\nfor i in range(100): os.fork() or (time.sleep(5), os._exit(0))'", { label: 'forks' });
       assert.match(first(text), /\[process limit reached: 64\]/);
+    });
+    it('without a process left no tool says that there is nothing', async () => {
+      await berth.sh(`echo pin >x; python3 -c 'import os, time
+try:
+  while os.fork() or time.sleep(9): pass
+except OSError:
+  open("full", "w").close()
+  time.sleep(9)'`, { label: 'full', background: true });
+      await eventually(async () => !(await berth.call('read_file', { path: 'full', sandbox: 'full' })).isError);
+      for (const [name, args] of [['find_files', { text: 'pin' }], ['project_map', {}], ['project_map', { query: 'pin' }]]) {
+        const { text } = await berth.call(name, { sandbox: 'full', ...args });
+        assert.match(text, /^\[file error\] ripgrep did not come to its end: the sandbox may have no more processes/);
+      }
     });
     it('300 orphans are reaped', async () => {
       await berth.sh('for i in $(seq 300); do (sleep 0.01 &) ; done', { label: 'orphans' });
