@@ -173,8 +173,15 @@ static int cmd_token_list(struct server *server, const json_t *request, json_t *
 static int cmd_clients(struct server *server, const json_t *request, json_t *result,
 		       struct err *err)
 {
+	struct oauth_counts counts;
+	size_t listed;
+
 	(void)request;
-	return set_list(server, result, "clients", oauth_list_clients, err);
+	if (set_list(server, result, "clients", oauth_list_clients, err) < 0)
+		return -1;
+	oauth_count(server->oauth, &counts);
+	listed = json_array_size(json_object_get(result, "clients"));
+	return set(result, "left_out", json_integer((json_int_t)(counts.clients - listed)), err);
 }
 
 static int cmd_revoke(struct server *server, const json_t *request, json_t *result, struct err *err)

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 static const char clients_help[] = "usage: berth clients [--json] [--state DIR] [--config FILE]\n"
-				   "Lists the clients that registered for sign-in.\n";
+				   "Lists the clients that registered for sign-in: the last used, "
+				   "if they are many.\n";
 
 static const char revoke_help[] =
 	"usage: berth revoke principal ID | berth revoke client ID | berth revoke all\n"
@@ -41,12 +42,21 @@ static void show_client(const json_t *client)
 	(void)puts("");
 }
 
+static void show_table(const json_t *clients)
+{
+	json_t *item;
+	size_t i;
+
+	(void)printf("%-14s %8s  %-18s%s\n", "id", "sign-ins", "last used (UTC)",
+		     "name, redirects");
+	json_array_foreach(clients, i, item) show_client(item);
+}
+
 int cmd_clients(int argc, char **argv)
 {
 	auto_json json_t *answer = NULL;
+	json_int_t left_out;
 	struct options o;
-	json_t *item;
-	size_t i;
 	struct err err;
 
 	if (options_read(&o, argc, argv, NULL) < 0 || optind != argc)
@@ -59,11 +69,13 @@ int cmd_clients(int argc, char **argv)
 	if (o.json) {
 		(void)json_dumpf(json_object_get(answer, "clients"), stdout, JSON_INDENT(2));
 		(void)puts("");
-		return CLI_OK;
+	} else {
+		show_table(json_object_get(answer, "clients"));
 	}
-	(void)printf("%-14s %8s  %-18s%s\n", "id", "sign-ins", "last used (UTC)",
-		     "name, redirects");
-	json_array_foreach(json_object_get(answer, "clients"), i, item) show_client(item);
+	left_out = json_integer_value(json_object_get(answer, "left_out"));
+	if (left_out > 0)
+		(void)fprintf(o.json ? stderr : stdout,
+			      "and %lld more that were not used so lately\n", (long long)left_out);
 	return CLI_OK;
 }
 

@@ -62,8 +62,11 @@ int oauth_list_clients(struct oauth *oauth, struct buf *out, struct err *err)
 {
 	json_t *list = json_array();
 
-	return print_list(list, list ? store_client_each(oauth->store, add_client, list, err) : -1,
-			  out, err);
+	int filled = -1;
+
+	if (list)
+		filled = store_client_each(oauth->store, OAUTH_MAX_LISTED, add_client, list, err);
+	return print_list(list, filled, out, err);
 }
 
 /* All that the query finds. */
@@ -80,38 +83,25 @@ static int end_all(struct oauth *oauth, struct store_family_query query, uint64_
 	return 0;
 }
 
-struct search {
-	const char *key;
-	uint8_t id[STORE_HASH_BYTES];
-};
-
-static int match_client(const struct store_client *client, void *userdata)
-{
-	struct search *s = userdata;
-	char id[OAUTH_SHORT_ID_TEXT];
-
-	oauth_short_id(client->id, id);
-	if (strcmp(id, s->key) != 0)
-		return 0;
-	memcpy(s->id, client->id, sizeof(s->id));
-	return 1;
-}
-
 static int revoke_client(struct oauth *oauth, const char *key, uint64_t *ended, struct err *err)
 {
-	struct search s = { .key = key };
-	int r = store_client_each(oauth->store, match_client, &s, err);
+	uint8_t id[STORE_HASH_BYTES], prefix[(OAUTH_SHORT_ID_TEXT - 1) / 2];
+	size_t len = 0;
+	int r = 0;
 
+	if (sodium_hex2bin(prefix, sizeof(prefix), key, strlen(key), NULL, &len, NULL) == 0 &&
+	    len == sizeof(prefix))
+		r = store_client_find(oauth->store, view_of(prefix, len), id, err);
 	if (r < 0)
 		return -1;
 	if (r == 0)
 		return err_set(err, ERR_NOT_FOUND, "there is no client %s", key);
 	if (end_all(oauth,
 		    (struct store_family_query){ .filter = STORE_FAMILY_OF_CLIENT,
-						 .key = view_of(s.id, sizeof(s.id)) },
+						 .key = view_of(id, sizeof(id)) },
 		    ended, err) < 0)
 		return -1;
-	return store_client_remove(oauth->store, s.id, err);
+	return store_client_remove(oauth->store, id, err);
 }
 
 static int revoke_principal(struct oauth *oauth, const char *key, uint64_t *ended, struct err *err)

@@ -26,6 +26,9 @@ enum {
 	OAUTH_MAX_BUCKETS = 16384,    /* address prefixes under a rate limit */
 	OAUTH_MAX_VISITOR_ROWS = 512, /* sign-ins of one prefix; all are looked at for its slots */
 
+	OAUTH_MAX_LISTED = 500, /* clients in one list; with the longest redirect URIs they
+				 * fit the 8 MiB of an answer */
+
 	/* Seconds. */
 	OAUTH_PAGE_TTL_S = 600, /* from showing the page to the press */
 	OAUTH_COOKIE_TTL_S = 900,

@@ -135,14 +135,14 @@ struct oauth_counts {
 };
 void oauth_count(struct oauth *oauth, struct oauth_counts *ret);
 
-/* Appends the clients as a JSON array (for `berth clients`). */
+/* Appends the OAUTH_MAX_LISTED last used clients as a JSON array (for `berth clients`). */
 int oauth_list_clients(struct oauth *oauth, struct buf *out, struct err *err) MUST_CHECK;
 
 enum oauth_revoke_what {
 	OAUTH_REVOKE_PRINCIPAL, /* one sign-in, by its principal */
-	OAUTH_REVOKE_CLIENT, /* a client and its sign-ins, by the id that oauth_list_clients() shows
-			      */
-	OAUTH_REVOKE_ALL,    /* all sign-ins; clients stay known */
+	/* A client and its sign-ins, by the id that oauth_list_clients() and the log show. */
+	OAUTH_REVOKE_CLIENT,
+	OAUTH_REVOKE_ALL, /* all sign-ins; clients stay known */
 };
 /* Ends sign-ins at once and tells how many. ERR_NOT_FOUND. `key` is NULL for ALL. */
 int oauth_revoke(struct oauth *oauth, enum oauth_revoke_what what, const char *key,

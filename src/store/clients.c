@@ -131,7 +131,8 @@ int store_client_expire(struct store *store, uint64_t unused_before, uint64_t us
 	return store_run(store, st, err);
 }
 
-int store_client_each(struct store *store, store_client_fn *fn, void *userdata, struct err *err)
+int store_client_each(struct store *store, uint32_t limit, store_client_fn *fn, void *userdata,
+		      struct err *err)
 {
 	sqlite3_stmt *st;
 	int r;
@@ -139,9 +140,10 @@ int store_client_each(struct store *store, store_client_fn *fn, void *userdata, 
 	if (store_statement(store,
 			    "SELECT id, name, redirect_uris, created, last_used, "
 			    "(SELECT count(*) FROM families WHERE client = clients.id) "
-			    "FROM clients ORDER BY last_used DESC, created DESC",
+			    "FROM clients ORDER BY last_used DESC, created DESC LIMIT ?1",
 			    &st, err) < 0)
 		return -1;
+	store_bind_u64(st, 1, limit);
 	while ((r = store_step(store, st, err)) == 1) {
 		auto_store_client struct store_client c = { .redirect_uris = NULL };
 
@@ -152,6 +154,28 @@ int store_client_each(struct store *store, store_client_fn *fn, void *userdata, 
 		r = fn(&c, userdata);
 		if (r != 0)
 			break;
+	}
+	store_done(st);
+	return r;
+}
+
+int store_client_find(struct store *store, struct view prefix, uint8_t ret_id[STORE_HASH_BYTES],
+		      struct err *err)
+{
+	sqlite3_stmt *st;
+	int r;
+
+	if (store_statement(store, "SELECT id FROM clients WHERE id >= ?1 ORDER BY id LIMIT 1", &st,
+			    err) < 0)
+		return -1;
+	store_bind_blob(st, 1, prefix.p, prefix.len);
+	r = store_step(store, st, err);
+	if (r == 1) {
+		struct view id = store_column_view(st, 0);
+
+		r = id.len == STORE_HASH_BYTES && view_starts(id, prefix);
+		if (r == 1)
+			memcpy(ret_id, id.p, STORE_HASH_BYTES);
 	}
 	store_done(st);
 	return r;

@@ -47,9 +47,13 @@ int store_client_evict(struct store *store, uint64_t created_before, struct err 
 int store_client_expire(struct store *store, uint64_t unused_before, uint64_t used_before,
 			struct err *err) MUST_CHECK;
 
-/* All of them, last used first; stops with fn's result when that is not 0. */
+/* The `limit` last used, last used first; stops with fn's result when that is not 0. Needs memory
+ * for that many rows. */
 typedef int store_client_fn(const struct store_client *client, void *userdata);
-int store_client_each(struct store *store, store_client_fn *fn, void *userdata,
+int store_client_each(struct store *store, uint32_t limit, store_client_fn *fn, void *userdata,
+		      struct err *err) MUST_CHECK;
+/* The id that begins with these bytes: 1 and *ret_id, 0 when there is none, -1 with err. */
+int store_client_find(struct store *store, struct view prefix, uint8_t ret_id[STORE_HASH_BYTES],
 		      struct err *err) MUST_CHECK;
 
 #endif

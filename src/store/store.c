@@ -122,6 +122,8 @@ static int open_database(struct store *store, const char *path, struct err *err)
 		       "PRAGMA journal_mode = WAL;"
 		       "PRAGMA synchronous = FULL;"
 		       "PRAGMA foreign_keys = ON;"
+		       /* Files beside the state are all that a confined server may make. */
+		       "PRAGMA temp_store = MEMORY;"
 		       "PRAGMA trusted_schema = OFF;"
 		       "PRAGMA secure_delete = ON;",
 		       err);

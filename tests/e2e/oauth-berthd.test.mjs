@@ -281,8 +281,24 @@ describe('sign-ins that last', { skip: withoutBerth }, () => {
     berth.admin('revoke', 'all');
     assert.equal(await statusOf(three.access_token), 401);
     await eventually(async () => (await slots()).free === SLOTS);
-    // Also while no server runs.
+    // With more clients than one answer has room for.
     const last = await signIn(newcomer());
+    await berth.halt();
+    execFileSync('/usr/bin/python3', ['-c', `import os, sqlite3, sys
+uris = "\\n".join("https://app.example/" + str(i) * 1000 for i in range(10))
+with sqlite3.connect(sys.argv[1]) as db:
+    for _ in range(1000): db.execute("INSERT INTO clients VALUES (?, 'Many', ?, strftime('%s'), 0)", (os.urandom(32), uris))`,
+    join(berth.dir, 'server/berth.db')]);
+    await berth.serve();
+    const { berth_oauth_clients: all } = await berth.metrics();
+    assert.ok(all > 1000);
+    const many = JSON.parse(berth.admin('clients', '--json'));
+    assert.equal(many.length, 500);
+    assert.notEqual(many[0].name, 'Many');
+    assert.match(berth.admin('clients'), new RegExp(`^and ${all - 500} more`, 'm'));
+    berth.admin('revoke', 'client', many[499].id);
+    assert.equal((await berth.metrics()).berth_oauth_clients, all - 1);
+    // Also while no server runs.
     await berth.halt();
     berth.admin('revoke', 'all');
     await berth.serve();

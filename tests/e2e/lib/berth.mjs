@@ -95,7 +95,7 @@ export class Berth {
 
   /** Runs one of berth's programs to its end; its output. Throws when it fails. */
   run(name, ...args) {
-    return execFileSync(join(this.programs, name), args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+    return execFileSync(join(this.programs, name), args, { encoding: 'utf8', maxBuffer: 64 << 20, stdio: ['ignore', 'pipe', 'pipe'] });
   }
 
   /** `berth COMMAND` on this server. */

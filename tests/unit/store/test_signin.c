@@ -90,6 +90,40 @@ static void test_clients_evict(void **state)
 	assert_int_equal(n, 2);
 }
 
+static int note_client(const struct store_client *client, void *userdata)
+{
+	char *ids = userdata;
+
+	ids[strlen(ids)] = (char)('0' + client->id[0]);
+	return 0;
+}
+
+static void test_clients_are_listed_and_found(void **state)
+{
+	struct state_file *f = *state;
+	char ids[8] = "";
+	uint8_t id[STORE_HASH_BYTES];
+	sqlite3_stmt *st;
+	struct err err;
+
+	(void)make_client(f->store, 1, 100, 0);
+	(void)make_client(f->store, 2, 100, 900);
+	(void)make_client(f->store, 4, 200, 0);
+	assert_int_equal(store_client_each(f->store, 2, note_client, ids, &err), 0);
+	assert_string_equal(ids, "24");
+	assert_int_equal(store_client_find(f->store, VIEW("\2\2"), id, &err), 1);
+	assert_int_equal(id[STORE_HASH_BYTES - 1], 2);
+	assert_int_equal(store_client_find(f->store, VIEW("\2\1"), id, &err), 0);
+	assert_int_equal(store_client_find(f->store, VIEW("\3"), id, &err), 0);
+	assert_int_equal(store_client_find(f->store, VIEW("\5"), id, &err), 0);
+	/* However long the list: what is sorted stays in memory, where a confined server has room.
+	 */
+	assert_int_equal(store_statement(f->store, "PRAGMA temp_store", &st, &err), 0);
+	assert_int_equal(store_step(f->store, st, &err), 1);
+	assert_int_equal(store_column_u64(st, 0), 2);
+	store_done(st);
+}
+
 static void test_family_round_trip(void **state)
 {
 	struct state_file *f = *state;
@@ -296,8 +330,13 @@ static void test_survives(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_clients_expire), TEST(test_clients_evict), TEST(test_family_round_trip),
-		TEST(test_family_queries), TEST(test_access_tokens), TEST(test_bearers),
+		TEST(test_clients_expire),
+		TEST(test_clients_evict),
+		TEST(test_clients_are_listed_and_found),
+		TEST(test_family_round_trip),
+		TEST(test_family_queries),
+		TEST(test_access_tokens),
+		TEST(test_bearers),
 		TEST(test_survives),
 	};
 
