@@ -186,26 +186,34 @@ int wiring_sandboxes(struct server *server, struct err *err)
 
 /* ---- sign-in ---- */
 
-static void count_one(void *userdata, const struct sandbox_view *view)
-{
-	uint32_t *n = userdata;
+struct held_walk {
+	oauth_held_fn *fn;
+	void *userdata;
+};
 
-	(void)view;
-	++*n;
+static void pass_sandbox(void *userdata, const struct sandbox_view *view)
+{
+	const struct held_walk *walk = userdata;
+
+	walk->fn(walk->userdata, view->principal, false);
+}
+
+static void pass_place(void *userdata, const struct pool_place *place)
+{
+	const struct held_walk *walk = userdata;
+
+	walk->fn(walk->userdata, place->principal, true);
 }
 
 /* With all labels. A place in the queue counts: its slot comes without anybody being asked. */
-static uint32_t slots_held(const char *principal, bool and_place, void *userdata)
+static void each_held(oauth_held_fn *fn, void *fn_userdata, void *userdata)
 {
 	struct server *server = userdata;
-	struct pool_answer place;
-	uint32_t n = 0;
+	struct held_walk walk = { .fn = fn, .userdata = fn_userdata };
 
-	sandboxes_each(server->sandboxes, principal, count_one, &n);
-	if (and_place && pool_position(sandboxes_pool(server->sandboxes), principal,
-				       clock_monotonic(server->clock), &place))
-		n++;
-	return n;
+	sandboxes_each(server->sandboxes, NULL, pass_sandbox, &walk);
+	pool_each_place(sandboxes_pool(server->sandboxes), UINT32_MAX,
+			clock_monotonic(server->clock), pass_place, &walk);
 }
 
 static void sign_in_ended(const char *principal, void *userdata)
@@ -249,7 +257,7 @@ int wiring_oauth(struct server *server, struct err *err)
 {
 	struct oauth_config config = oauth_config_of(server);
 
-	config.callbacks.slots_held = slots_held;
+	config.callbacks.each_held = each_held;
 	config.callbacks.mail_wanted = mail_is_offered;
 	config.callbacks.mail_leave = mail_leave_at_sign_in;
 	config.callbacks.ended = sign_in_ended;

@@ -110,8 +110,9 @@ uint32_t oauth_slots_held(struct oauth *oauth, const uint8_t visitor[VISITOR_ID_
 			  const char *asking);
 
 /*
- * Before one more sign-in of this visitor: the oldest without a slot goes if there are so many that
- * not all of them would be looked at when slots are counted.
+ * Before one more sign-in of this visitor: if it has OAUTH_MAX_VISITOR_ROWS, one goes that holds
+ * nothing and is older than OAUTH_EVICTABLE_AGE_S; one that was never used, or else the one that
+ * was not used for the longest time. ERR_FULL if there is none.
  */
 int oauth_make_room_for_visitor(struct oauth *oauth, const uint8_t visitor[VISITOR_ID_BYTES],
 				struct err *err) MUST_CHECK;

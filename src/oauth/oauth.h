@@ -49,11 +49,13 @@ struct oauth_limits {
 /* For a public demo. */
 extern const struct oauth_limits oauth_default_limits;
 
+typedef void oauth_held_fn(void *userdata, const char *principal, bool is_place);
+
 /* What sign-in asks of the application. Each may be NULL. */
 struct oauth_callbacks {
-	/* How many slots does this principal hold now? `and_place`: a place in the queue counts as
-	 * one. Without it no prefix ever holds any. */
-	uint32_t (*slots_held)(const char *principal, bool and_place, void *userdata);
+	/* Calls fn for each slot that a principal has, and for each place in the queue. Without it
+	 * no prefix ever holds any. */
+	void (*each_held)(oauth_held_fn *fn, void *fn_userdata, void *userdata);
 	/* Should the page offer the e-mail field: mail is set up and the pool is (nearly) full? */
 	bool (*mail_wanted)(void *userdata);
 	/*

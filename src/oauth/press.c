@@ -89,6 +89,8 @@ static int admit(struct oauth *oauth, struct http_request *req)
 	} else if (oauth_make_room(oauth, &err) < 0) {
 		log_warning("no room for a sign-in: %s", err.msg);
 		why = PAGES_FULL;
+	} else if (oauth_make_room_for_visitor(oauth, visitor, &err) < 0) {
+		log_warning("no room for a sign-in: %s", err.msg);
 	} else if (oauth_take_for(oauth, OAUTH_RATE_NEW_SANDBOX, req, &wait)) {
 		return 0;
 	}

@@ -2,6 +2,7 @@
 /* How much one address prefix may do, and what it holds. */
 #include "base/address.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "oauth/internal.h"
 
 const struct oauth_limits oauth_default_limits = {
@@ -83,55 +84,96 @@ void oauth_visitor(const struct oauth *oauth, const struct http_request *req,
 	visitor_id(http_request_network(req), oauth->visitor_key, ret);
 }
 
-struct holding {
-	const struct oauth *oauth;
-	const char *asking;
-	uint32_t n;
-};
-
-static int count_holding(const struct store_family *family, void *userdata)
+static struct store_family_query of_visitor(const uint8_t visitor[VISITOR_ID_BYTES])
 {
-	struct holding *h = userdata;
-	const struct oauth_callbacks *c = &h->oauth->callbacks;
-
-	bool asks = h->asking && strcmp(h->asking, family->principal) == 0;
-
-	h->n += c->slots_held(family->principal, !asks, c->userdata);
-	return 0;
-}
-
-uint32_t oauth_slots_held(struct oauth *oauth, const uint8_t visitor[VISITOR_ID_BYTES],
-			  const char *asking)
-{
-	struct holding h = { .oauth = oauth, .asking = asking };
-	const struct store_family_query query = {
+	return (struct store_family_query){
 		.filter = STORE_FAMILY_OF_VISITOR,
 		.key = view_of(visitor, VISITOR_ID_BYTES),
 		.limit = OAUTH_MAX_VISITOR_ROWS,
 	};
+}
+
+static int add_principal(const struct store_family *family, void *userdata)
+{
+	struct map *principals = userdata;
+	void *old;
+
+	return map_put(principals, view_str(family->principal), principals, &old) < 0;
+}
+
+struct held {
+	const struct map *principals;
+	const char *asking;
+	uint32_t n;
+};
+
+static void count_held(void *userdata, const char *principal, bool is_place)
+{
+	struct held *h = userdata;
+	bool is_asked_for = is_place && h->asking && strcmp(h->asking, principal) == 0;
+
+	if (!is_asked_for && map_get(h->principals, view_str(principal)))
+		h->n++;
+}
+
+/* The visitor's principals first, then one walk over what is held: this runs at each call of
+ * somebody without a slot. */
+uint32_t oauth_slots_held(struct oauth *oauth, const uint8_t visitor[VISITOR_ID_BYTES],
+			  const char *asking)
+{
+	const struct store_family_query query = of_visitor(visitor);
+	const struct oauth_callbacks *c = &oauth->callbacks;
+	CLEANUP(map_cleanup) struct map *principals = map_new();
+	struct held h = { .principals = principals, .asking = asking };
 	struct err err;
 
-	if (oauth->callbacks.slots_held &&
-	    store_family_each(oauth->store, &query, count_holding, &h, &err) < 0)
+	if (!c->each_held || !principals)
+		return 0;
+	if (store_family_each(oauth->store, &query, add_principal, principals, &err) < 0)
 		log_error("count a visitor's slots: %s", err.msg);
+	c->each_held(count_held, &h, c->userdata);
 	return h.n;
 }
 
 struct crowd {
 	const struct oauth *oauth;
+	uint64_t made_before;
 	uint32_t n;
 	bool has_victim;
 	struct store_family victim;
 };
 
-/* The newest come first, so that the last without a slot is the oldest. */
+struct search {
+	const char *principal;
+	bool found;
+};
+
+static void look_for_principal(void *userdata, const char *principal, bool is_place)
+{
+	struct search *s = userdata;
+
+	(void)is_place;
+	s->found |= strcmp(s->principal, principal) == 0;
+}
+
+static bool holds_something(const struct oauth *oauth, const char *principal)
+{
+	const struct oauth_callbacks *c = &oauth->callbacks;
+	struct search s = { .principal = principal };
+
+	if (c->each_held)
+		c->each_held(look_for_principal, &s, c->userdata);
+	return s.found;
+}
+
+/* Those that are missed least come first. */
 static int look_at_crowd(const struct store_family *family, void *userdata)
 {
 	struct crowd *crowd = userdata;
-	const struct oauth_callbacks *c = &crowd->oauth->callbacks;
 
 	crowd->n++;
-	if (!c->slots_held || c->slots_held(family->principal, true, c->userdata) == 0) {
+	if (!crowd->has_victim && family->created < crowd->made_before &&
+	    !holds_something(crowd->oauth, family->principal)) {
 		crowd->has_victim = true;
 		crowd->victim = *family;
 	}
@@ -141,19 +183,18 @@ static int look_at_crowd(const struct store_family *family, void *userdata)
 int oauth_make_room_for_visitor(struct oauth *oauth, const uint8_t visitor[VISITOR_ID_BYTES],
 				struct err *err)
 {
-	struct crowd crowd = { .oauth = oauth };
-	const struct store_family_query query = {
-		.filter = STORE_FAMILY_OF_VISITOR,
-		.key = view_of(visitor, VISITOR_ID_BYTES),
-		.limit = OAUTH_MAX_VISITOR_ROWS,
-	};
+	const struct store_family_query query = of_visitor(visitor);
+	struct crowd crowd = { .oauth = oauth,
+			       .made_before = oauth_seconds(oauth) - OAUTH_EVICTABLE_AGE_S };
 
 	if (oauth->limits.held_per_prefix == 0)
 		return 0;
 	if (store_family_each(oauth->store, &query, look_at_crowd, &crowd, err) < 0)
 		return -1;
-	if (crowd.n < OAUTH_MAX_VISITOR_ROWS || !crowd.has_victim)
+	if (crowd.n < OAUTH_MAX_VISITOR_ROWS)
 		return 0;
+	if (!crowd.has_victim)
+		return err_set(err, ERR_FULL, "%u sign-ins of one network are alive", crowd.n);
 	return oauth_end_family(oauth, &crowd.victim, "its network has many newer ones", err);
 }
 

@@ -8,9 +8,13 @@ static const struct cors_policy *const cors = &reply_post_policy;
 
 static void reply_trouble(struct http_request *req, const struct err *err)
 {
+	bool is_full = err->code == ERR_FULL;
+
 	log_error("token endpoint: %s", err->msg);
 	/* Never a 5xx: clients would sign in anew, and lose their sandbox. */
-	reply_slow_down(req, cors, 5 * USEC_PER_SEC, "The server is in trouble. Try again.");
+	reply_slow_down(req, cors, 5 * USEC_PER_SEC,
+			is_full ? "There are too many sign-ins just now. Try again later."
+				: "The server is in trouble. Try again.");
 }
 
 /* A code that was exchanged before: whoever has it second may be a thief, or the first one was. */

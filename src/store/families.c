@@ -174,7 +174,7 @@ static const char *const filter_sql[] = {
 	[STORE_FAMILY_ALL] = "SELECT " COLUMNS " FROM families LIMIT ?3",
 	[STORE_FAMILY_OF_CLIENT] = "SELECT " COLUMNS " FROM families WHERE client = ?1 LIMIT ?3",
 	[STORE_FAMILY_OF_VISITOR] = "SELECT " COLUMNS " FROM families WHERE visitor = ?1 "
-				    "ORDER BY created DESC LIMIT ?3",
+				    "ORDER BY last_call <> 0, max(last_call, rotated) LIMIT ?3",
 	[STORE_FAMILY_ENDED] = "SELECT " COLUMNS " FROM families WHERE expires <= ?2 LIMIT ?3",
 	[STORE_FAMILY_UNUSED] = "SELECT " COLUMNS " FROM families WHERE last_call = 0 AND "
 				"created < ?2 ORDER BY created LIMIT ?3",

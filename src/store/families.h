@@ -2,7 +2,7 @@
 /*
  * Token families: one sign-in each, with the hashes of its refresh tokens and of its access tokens.
  * A family owns one principal and lives until its refresh token expires or it is revoked; then the
- * row is gone. The rules of rotation are oauth/refresh.c's; this file only keeps rows. All times
+ * row is gone. The rules of rotation are oauth/rotation.c's; this file only keeps rows. All times
  * are seconds since 1970.
  */
 #ifndef BERTH_STORE_FAMILIES_H
@@ -62,7 +62,7 @@ typedef int store_family_fn(const struct store_family *family, void *userdata);
 enum store_family_filter {
 	STORE_FAMILY_ALL,
 	STORE_FAMILY_OF_CLIENT,  /* key: the client's id */
-	STORE_FAMILY_OF_VISITOR, /* key: the visitor */
+	STORE_FAMILY_OF_VISITOR, /* key: the visitor; never used ones first, then by last use */
 	STORE_FAMILY_ENDED,      /* `before`: expired by then */
 	STORE_FAMILY_UNUSED,     /* `before`: made before it and never used, oldest first */
 	STORE_FAMILY_ASLEEP,     /* `before`: no call since */

@@ -88,28 +88,45 @@ test('slots held by one network', async (t) => {
   assert.equal(await server.command('may owner-somebody'), '1');
 });
 
-test('old sign-ins of a network do not hide behind new ones', async (t) => {
+test('512 sign-ins of one network: which ones make room', async (t) => {
   const server = await proxied(t, { held_per_prefix: 2 });
   const client = await register(server);
   const from = server.from('192.0.2.1');
-  const first = await signIn(from, { client });
-  const holders = [await whoami(server, first.access_token), await whoami(server, (await signIn(from, { client })).access_token)];
+  const crowd = async (n) => {
+    for (let i = 0; i < n; i += 10) await Promise.all(Array.from({ length: 10 }, () => signIn(from, { client })));
+  };
+  const used = await signIn(from, { client });
+  const keeper = await signIn(from, { client });
+  const holders = [await whoami(server, used.access_token), await whoami(server, keeper.access_token)];
   for (const who of holders) await server.command(`hold ${who}`);
-  assert.equal((await pressFrom(server, '192.0.2.9')).status, 429);
-  // Unlike slots, sign-ins without one come and go: 600 more of the same network.
+  assert.match((await pressFrom(server, '192.0.2.9')).html, /Your network has its share/);
   for (const who of holders) await server.command(`release ${who}`);
-  for (let i = 0; i < 60; i++) await Promise.all(Array.from({ length: 10 }, () => signIn(from, { client })));
+  // None of them is old enough to go: the newcomer is told so, and others are not concerned.
+  await crowd(510);
+  const late = await pressFrom(server, '192.0.2.9');
+  assert.equal(late.status, 429);
+  assert.match(late.html, /Enough new sandboxes for now/);
   assert.equal((await server.counts()).families, 512);
-  assert.ok(server.events.filter((event) => event.startsWith('ended')).length >= 90);
-  // Whoever holds a slot is not among those that make room.
-  const last = await signIn(from, { client });
-  const keeper = await whoami(server, last.access_token);
-  await server.command(`hold ${keeper}`);
-  for (let i = 0; i < 52; i++) await Promise.all(Array.from({ length: 10 }, () => signIn(from, { client })));
-  assert.equal(await whoami(server, last.access_token), keeper);
-  const other = await whoami(server, (await signIn(from, { client })).access_token);
-  await server.command(`hold ${other}`);
-  assert.equal((await pressFrom(server, '192.0.2.9')).status, 429);
+  assert.equal((await pressFrom(server, '198.51.100.1')).status, 303);
+  // An hour later those go that nobody ever used: neither the one with a slot nor the oldest, which works.
+  await server.advance(3601);
+  const renewed = await refresh(server, client, used.refresh_token);
+  assert.equal(await whoami(server, renewed.body.access_token), holders[0]);
+  await server.command(`hold ${holders[1]}`);
+  await crowd(500);
+  assert.equal((await server.counts()).families, 512);
+  assert.equal(server.events.filter((event) => event.startsWith('ended')).length, 500);
+  assert.equal(await whoami(server, renewed.body.access_token), holders[0]);
+  // All are still looked at when slots are counted.
+  await server.command(`hold ${holders[0]}`);
+  assert.match((await pressFrom(server, '192.0.2.9')).html, /Your network has its share/);
+  await server.command(`release ${holders[0]}`);
+  await server.command(`release ${holders[1]}`);
+  // Then those that were used, the longest unused first.
+  await crowd(10);
+  await signIn(from, { client });
+  assert.equal((await refresh(server, client, keeper.refresh_token)).body.error, 'invalid_grant');
+  assert.equal(await whoami(server, renewed.body.access_token), holders[0]);
 });
 
 test('every endpoint has a rate, and says so in its own way', async (t) => {

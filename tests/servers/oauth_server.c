@@ -56,12 +56,17 @@ static usec ahead_wall(void *userdata)
 
 /* ---- what sign-in asks ---- */
 
-static uint32_t slots_held(const char *principal, bool and_place, void *userdata)
+static void each_held(oauth_held_fn *fn, void *fn_userdata, void *userdata)
 {
 	struct server *s = userdata;
+	char principal[128];
+	struct view key;
+	size_t at = 0;
 
-	(void)and_place;
-	return map_get(s->holding, view_str(principal)) != NULL;
+	while (map_next(s->holding, &at, &key)) {
+		assert(view_copy(key, principal, sizeof(principal)) == 0);
+		fn(fn_userdata, principal, false);
+	}
 }
 
 static bool mail_wanted(void *userdata)
@@ -299,7 +304,7 @@ static int start_oauth(struct server *s, const struct options *o, struct err *er
 		.idle_s = o->idle,
 		.keeps_files = o->keeps != 0,
 		.limits = o->limits,
-		.callbacks = { .slots_held = slots_held,
+		.callbacks = { .each_held = each_held,
 			       .mail_wanted = mail_wanted,
 			       .mail_leave = mail_leave,
 			       .ended = ended,
