@@ -62,7 +62,7 @@ int outbox_new(const struct outbox_config *config, struct outbox **ret, struct e
 	if (r < 0) {
 		free(o);
 		return err_sys(err, -r,
-			       "lock memory for e-mail addresses (is LimitMEMLOCK below 1M?)");
+			       "lock memory for e-mail addresses (LimitMEMLOCK must allow 512K)");
 	}
 	o->addresses = addresses;
 	o->sent_at = calloc(config->per_hour ? config->per_hour : 1, sizeof(*o->sent_at));
