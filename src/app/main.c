@@ -18,7 +18,7 @@ static const char usage[] =
 	"\n"
 	"  --config FILE      read FILE; without it the built-in defaults hold\n"
 	"  --set KEY=VALUE    override one setting, e.g. --set server.state_dir=/srv/berth\n"
-	"  --check            check the configuration, print it with secrets hidden, and end\n"
+	"  --check            check the configuration, print what is in effect, and end\n"
 	"  --offline REQUEST  carry out one administration command (JSON) on a state that no\n"
 	"                     server uses, and end\n";
 

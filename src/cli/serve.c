@@ -31,7 +31,7 @@ static const char help[] =
 	"                   [--set SECTION.KEY=VALUE]... [--check]\n"
 	"Serves until it gets SIGTERM or SIGINT. Started as root it gets a control group for its\n"
 	"sandboxes and becomes the configured user first. --check prints the effective\n"
-	"configuration, with secrets hidden, and ends.\n";
+	"configuration and ends.\n";
 
 #define QUICK_DEATH   (3 * USEC_PER_SEC)
 #define PAUSE_MIN     (200 * USEC_PER_MSEC)

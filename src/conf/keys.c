@@ -28,7 +28,7 @@ const struct conf_key conf_keys[] = {
 	{ "server", "user", CONF_STRING, offsetof(struct conf, user), "berth",
 	  .help = "the unprivileged user the server runs as" },
 	{ "server", "log_level", CONF_STRING, offsetof(struct conf, log_level), "info",
-	  .help = "error, warning, info or debug" },
+	  .help = "of berthd: error, warning, info or debug" },
 	{ "server", "trusted_proxies", CONF_STRING, offsetof(struct conf, trusted_proxies),
 	  "127.0.0.0/8, ::1/128", .help = "peers whose X-Forwarded-For is believed" },
 	{ "server", "allowed_origins", CONF_STRING, offsetof(struct conf, allowed_origins), "",
