@@ -176,8 +176,8 @@ static void on_sandbox(void *userdata, const struct sandbox_answer *answer)
 
 	d->wait = NULL;
 	if (answer->verdict != SANDBOX_READY) {
-		(void)err_set(&err, ERR_NOT_FOUND,
-			      "The sandbox of this link is gone, and its files with it.");
+		err = answer->err;
+		link_explain(&err);
 		refuse(d, &err);
 		return;
 	}
@@ -213,8 +213,7 @@ static void on_request(struct http_request *req, void *userdata)
 	}
 	if (sandbox_acquire_key(d->links->config.sandboxes, view_str(d->link.key), on_sandbox, d,
 				&d->wait, &err) < 0) {
-		(void)err_set(&err, ERR_NOT_FOUND,
-			      "The sandbox of this link is gone, and its files with it.");
+		link_explain(&err);
 		refuse(d, &err);
 	}
 }

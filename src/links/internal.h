@@ -32,6 +32,9 @@ void link_done(struct link *link);
 int link_parse(const struct links *links, enum link_purpose purpose, struct view target,
 	       struct link *ret, struct err *err) MUST_CHECK;
 
+/* Makes of why the sandbox of a link cannot be had what is told to who followed the link. */
+void link_explain(struct err *err);
+
 /* Answers with a short page in words: 404, 410, 503 with Retry-After, … by the error. */
 void link_refuse(struct http_request *req, const struct err *err);
 

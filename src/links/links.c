@@ -199,6 +199,16 @@ static void refuse_page(struct http_request *req, unsigned status, const char *m
 	page_reply(req, status, "error.html", vars, extra);
 }
 
+void link_explain(struct err *err)
+{
+	if (err->code == ERR_NOT_FOUND || err->code == ERR_GONE)
+		(void)err_set(err, ERR_NOT_FOUND,
+			      "The sandbox of this link is gone, and its files with it.");
+	else if (err->code != ERR_BUSY)
+		(void)err_set(err, ERR_BUSY,
+			      "The sandbox of this link cannot be reached just now. Try again.");
+}
+
 void link_refuse(struct http_request *req, const struct err *err)
 {
 	/* A page brings the others itself. */

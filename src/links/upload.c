@@ -386,7 +386,8 @@ static void on_sandbox(void *userdata, const struct sandbox_answer *answer_given
 
 	u->wait = NULL;
 	if (answer_given->verdict != SANDBOX_READY) {
-		(void)err_set(&err, ERR_NOT_FOUND, "The sandbox of this link is gone.");
+		err = answer_given->err;
+		link_explain(&err);
 		refuse(u, &err);
 		return;
 	}
@@ -468,7 +469,7 @@ static void on_request(struct http_request *req, void *userdata)
 	}
 	if (sandbox_acquire_key(u->links->config.sandboxes, view_str(u->link.key), on_sandbox, u,
 				&u->wait, &err) < 0) {
-		(void)err_set(&err, ERR_NOT_FOUND, "The sandbox of this link is gone.");
+		link_explain(&err);
 		refuse(u, &err);
 		return;
 	}

@@ -228,6 +228,31 @@ static void test_mail(void **state)
 			 ERR_NOT_FOUND);
 }
 
+/* Gone is what is gone; who can come back is told so. */
+static void test_what_is_told_of_a_sandbox(void **state)
+{
+	static const struct {
+		enum err_code why, told;
+		const char *words;
+	} rows[] = {
+		{ ERR_NOT_FOUND, ERR_NOT_FOUND, "its files with it" },
+		{ ERR_GONE, ERR_NOT_FOUND, "its files with it" },
+		{ ERR_BUSY, ERR_BUSY, "as it was" },
+		{ ERR_TIMEOUT, ERR_BUSY, "just now" },
+		{ ERR_SYSTEM, ERR_BUSY, "just now" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		struct err err;
+
+		(void)err_set(&err, rows[i].why, "as it was");
+		link_explain(&err);
+		assert_int_equal(err.code, rows[i].told);
+		assert_non_null(strstr(err.msg, rows[i].words));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_expiry),
 		cmocka_unit_test(test_file_behind_folder),
 		cmocka_unit_test(test_mail),
+		cmocka_unit_test(test_what_is_told_of_a_sandbox),
 	};
 
 	return sodium_init() < 0 ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
