@@ -40,6 +40,7 @@ static void upload_free(void *userdata)
 		sandbox_release(u->sandbox);
 	multipart_done(&u->parts);
 	buf_done(&u->pending);
+	buf_done(&u->left_out);
 	link_done(&u->link);
 	free(u->results);
 	free(u);
@@ -237,6 +238,30 @@ static void take_field(struct upload *u, struct view data)
 		u->replace = true;
 }
 
+/* Nothing of it is kept but its name, for the answer. */
+static void leave_out(struct upload *u, struct view file)
+{
+	char name[FILE_NAME_MAX + 1];
+
+	u->n_left_out++;
+	if (file_name_clean(file, name) == 0 &&
+	    buf_addf(&u->left_out, "%s%s", u->left_out.len ? ", " : "", name) < 0)
+		log_debug("a file that was left out is counted only");
+}
+
+static void begin_part(struct upload *u)
+{
+	bool is_file = u->parts.has_file && u->parts.file[0];
+
+	u->in_field = true;
+	if (is_file && u->n_results == UPLOAD_MAX_FILES) {
+		leave_out(u, view_str(u->parts.file));
+	} else if (is_file) {
+		u->in_field = false;
+		begin_file(u, view_str(u->parts.file));
+	}
+}
+
 /* One event of the form's body; false when more bytes are needed. */
 static bool form_step(struct upload *u)
 {
@@ -244,17 +269,12 @@ static bool form_step(struct upload *u)
 	size_t taken;
 	enum multipart_event event =
 		multipart_next(&u->parts, buf_view(&u->pending), &taken, &data);
-	bool is_file = u->parts.has_file && u->parts.file[0];
 
 	switch (event) {
 	case MULTIPART_MORE:
 		break;
 	case MULTIPART_PART:
-		u->in_field = !is_file;
-		if (is_file && u->n_results < UPLOAD_MAX_FILES)
-			begin_file(u, view_str(u->parts.file));
-		else
-			u->in_field = true;
+		begin_part(u);
 		break;
 	case MULTIPART_DATA:
 		if (u->in_field)
@@ -461,6 +481,7 @@ static void on_request(struct http_request *req, void *userdata)
 	u->transfer = (struct sandbox_transfer){ .cut = on_cut, .userdata = u };
 	u->fd = -1;
 	buf_init(&u->pending, UPLOAD_MAX_PENDING);
+	buf_init(&u->left_out, UPLOAD_MAX_LEFT_OUT);
 	http_request_set_data(req, u, NULL);
 	http_request_on_gone(req, on_gone, u);
 	if (check_request(u, &err) < 0) {

@@ -15,7 +15,8 @@
 #include "links/multipart.h"
 
 enum {
-	UPLOAD_MAX_FILES = 100, /* in one form */
+	UPLOAD_MAX_FILES = 100,     /* in one form */
+	UPLOAD_MAX_LEFT_OUT = 2048, /* bytes for the names of those beyond */
 	UPLOAD_MAX_PENDING = HTTP_PAUSED_BODY_BYTES + 64 * 1024,
 };
 
@@ -58,6 +59,8 @@ struct upload {
 	bool skipping; /* the current file failed: its bytes are dropped */
 	struct upload_result *results;
 	size_t n_results;
+	size_t n_left_out;   /* files of the form beyond UPLOAD_MAX_FILES */
+	struct buf left_out; /* their names, as many as there is room for */
 };
 
 /* upload_page.c: the page and the answers. They end the request; the upload is freed by the caller.

@@ -2,6 +2,7 @@
 /* The upload page and the answers to uploads. */
 #include "links/upload_internal.h"
 
+#include "base/log.h"
 #include "base/show.h"
 #include "http/html.h"
 #include "http/page.h"
@@ -80,6 +81,19 @@ static int add_result(struct buf *list, const struct upload_result *result)
 	return r == 0 ? buf_add_str(list, "</li>\n") : r;
 }
 
+static int add_left_out(struct buf *list, const struct upload *u)
+{
+	int r = buf_add_str(list, "<li class=\"failed\"><strong>");
+
+	if (r == 0)
+		r = html_escape(list, buf_view(&u->left_out));
+	return r == 0 ? buf_addf(list,
+				 "</strong> %zu of the files were left out: one form brings %d at "
+				 "most. Send them with another.</li>\n",
+				 u->n_left_out, (int)UPLOAD_MAX_FILES)
+		      : r;
+}
+
 void upload_reply_results(struct upload *u, uint64_t used_bytes)
 {
 	auto_buf struct buf list = BUF_INIT(MAX_LIST);
@@ -90,6 +104,11 @@ void upload_reply_results(struct upload *u, uint64_t used_bytes)
 			status = u->results[i].code == ERR_EXISTS ? 409 : 422;
 		if (add_result(&list, &u->results[i]) < 0)
 			break;
+	}
+	if (u->n_left_out) {
+		status = 422;
+		if (add_left_out(&list, u) < 0)
+			log_warning("the files that were left out could not be told");
 	}
 	if (u->n_results == 0 &&
 	    buf_add_str(&list, "<li class=\"failed\">No file was chosen.</li>") < 0)

@@ -194,6 +194,13 @@ describe('uploads', { skip: withoutBerth }, () => {
       assert.match(text, /class="done"><strong>small/);
       assert.equal(await sh('ls big 2>/dev/null; cat small'), 's');
     });
+    it('more than one form may bring: the rest is named', async () => {
+      const { status, text } = await post(Array.from({ length: 102 }, (_, i) => [`many-${i} &.txt`, String(i)]));
+      assert.equal(status, 422);
+      assert.match(text, /class="done"><strong>many-99 &amp;\.txt/);
+      assert.match(text, /class="failed"><strong>many-100 &amp;\.txt, many-101 &amp;\.txt<\/strong> 2 of the files were left out: one form brings 100 at most/);
+      assert.equal(await sh('ls | grep -c ^many-; rm many-*'), '100');
+    });
     it('what is no form', async () => {
       assert.equal((await fetch(link, { method: 'POST', body: 'x' })).status, 400);
       const headers = { 'Content-Type': 'multipart/form-data; boundary=b' };
