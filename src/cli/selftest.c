@@ -290,6 +290,33 @@ static int check_link(struct selftest *t, struct err *err)
 	return 0;
 }
 
+/* The script of the page for uploads, where that page looks for it. */
+static int check_upload_page(struct selftest *t, struct err *err)
+{
+	auto_reply struct mcp_reply asked = { 0 }, page = { 0 }, script = { 0 };
+	char link[MAX_URL], url[MAX_URL + 32];
+	const char *part;
+
+	if (call(t, "request_upload", LABEL_ONE, json_object(), &asked, err) < 0 ||
+	    take_link(mcp_reply_text(&asked), link, err) < 0 ||
+	    mcp_client_get(&t->client, link, &page, err) < 0)
+		return -1;
+	part = strstr(link, "/up/");
+	if (!part || page.status != 200)
+		return err_set(err, ERR_INVALID,
+			       "the page answered with status %ld: does the proxy pass /up/ on?",
+			       page.status);
+	(void)snprintf(url, sizeof(url), "%.*s/up/upload.js", (int)(part - link), link);
+	if (mcp_client_get(&t->client, url, &script, err) < 0)
+		return -1;
+	if (script.status != 200)
+		return err_set(err, ERR_INVALID,
+			       "its script answered with status %ld: does the proxy pass all of "
+			       "/up/ on?",
+			       script.status);
+	return 0;
+}
+
 /* Fetches the link with the part `n` after /dl/ (0: expiry, 1: signature) replaced. */
 static int forged(struct selftest *t, int n, const char *replacement, struct err *err)
 {
@@ -397,6 +424,7 @@ static const struct {
 	{ "a file is written and read back", check_files },
 	{ "traversal and links out are refused", check_jail },
 	{ "a link serves the bytes without a token", check_link },
+	{ "the page for uploads has its script", check_upload_page },
 	{ "expired and forged links are refused", check_forged_links },
 	{ "nothing buffers long calls", check_streaming },
 	{ "the sandboxes are left clean", check_cleanup },

@@ -517,7 +517,8 @@ int uploads_add_routes(struct links *links, struct err *err)
 		  .on_body = on_body,
 		  .on_body_end = on_body_end,
 		  .userdata = links },
-		{ .path = "/upload.js",
+		/* Below /up/, which every proxy that knows the links passes on. */
+		{ .path = "/up/upload.js",
 		  .match = HTTP_MATCH_EXACT,
 		  .methods = HTTP_GET,
 		  .handler = on_script,

@@ -44,7 +44,7 @@ describe('selftest', { skip: withoutBerth }, () => {
     const { code, stdout } = await run(join(berth.programs, 'berth'), ['selftest', '--url', berth.url, '--token', berth.token], { timeout: 180000 });
     assert.equal(code, 0, stdout);
     const lines = stdout.trim().split('\n');
-    assert.equal(lines.length, 12);
+    assert.equal(lines.length, 13);
     assert.ok(lines.every((line) => line.startsWith('ok ')), stdout);
   });
 
@@ -157,6 +157,16 @@ for (const { name, program, site, start, complaints } of PROXIES)
         assert.equal(status, 404);
         assert.match(body.toString(), /This link is not valid/, kind);
       }
+    });
+
+    it('the page for uploads finds its script', async () => {
+      const { text } = await berth.call('request_upload', { directory: 'a/deep folder', sandbox: 'proxy' });
+      const link = text.match(/https:\S+/)[0];
+      const page = await ask(link);
+      assert.equal(page.status, 200);
+      const script = await ask(new URL(page.body.toString().match(/<script src="([^"]+)"/)[1], link).href);
+      assert.equal(script.status, 200);
+      assert.match(script.headers['content-type'], /javascript/);
     });
 
     it('passes with TLS and a secret path', async () => {
