@@ -44,6 +44,25 @@ static const char check_script[] = "IFS= read -r first <\"$1\"\n"
 				   "bash -n \"$1\"\n"
 				   "case $? in 0) ;; 2) exit 65 ;; *) exit 99 ;; esac\n";
 
+/*
+ * A .js may be a module or a script: by its package.json, or since Node 22 by what is in it. Told
+ * neither, Node 20 finds nothing wrong with a broken module, and 18 takes a whole one for broken.
+ * Where one has the words of a module but is whole as a script, they may be in a comment. "<" is
+ * JSX, which other programs parse.
+ */
+static const char check_js[] =
+	"if grep -qE \"^[[:space:]]*(import|export)([[:space:]{*'\\\"]|$)\" \"$1\"; then\n"
+	" says=$(node --input-type=module --check <\"$1\" 2>&1) && exit 0\n"
+	" node --input-type=commonjs --check <\"$1\" >/dev/null 2>&1 && exit 99\n"
+	"else\n"
+	" says=$(node --check \"$1\" 2>&1) && exit 0\n"
+	"fi\n"
+	"case $says in\n"
+	"*\"SyntaxError: Unexpected token '<'\"*) exit 99 ;;\n"
+	"*SyntaxError*) printf '%s\\n' \"$says\"; exit 65 ;;\n"
+	"*) exit 99 ;;\n"
+	"esac\n";
+
 static const struct checker {
 	const char *suffix;
 	int fails_with;
@@ -54,7 +73,7 @@ static const struct checker {
 	{ ".yml", BROKEN, { "python3", "-I", "-c", check_yaml } },
 	{ ".toml", BROKEN, { "python3", "-I", "-c", check_toml } },
 	{ ".py", BROKEN, { "python3", "-I", "-c", check_python } },
-	{ ".js", 1, { "node", "--check" } },
+	{ ".js", BROKEN, { "/bin/sh", "-c", check_js, "sh" } },
 	{ ".mjs", 1, { "node", "--check" } },
 	{ ".cjs", 1, { "node", "--check" } },
 	/* Headers of the project may not be found from here: then gcc stops, and says nothing. */

@@ -17,7 +17,11 @@ function copyYaml(to) {
 /** This machine's gcc with what it needs to parse C. */
 function copyGcc(to) {
   const cc1 = output('gcc', '-print-prog-name=cc1');
-  const programs = ['/usr/bin/gcc', cc1, join(dirname(cc1), 'liblto_plugin.so')];
+  copyPrograms(to, ['/usr/bin/gcc', cc1, join(dirname(cc1), 'liblto_plugin.so')]);
+}
+
+/** Programs of this machine with their libraries. */
+function copyPrograms(to, programs) {
   const libraries = programs.flatMap((path) => [...output('ldd', path).matchAll(/=> (\/\S+)/g)].map(([, library]) => library));
   for (const path of new Set([...programs, ...libraries])) {
     mkdirSync(dirname(join(to, path)), { recursive: true });
@@ -62,6 +66,7 @@ describe('syntax checks', { skip: withoutBerth }, () => {
     { file: 'a.toml', tool: 'python3 -c "import tomllib"', good: '[a]\nb = 1\n', bad: '[a\nb = 1\n', says: /at line 1/ },
     { file: 'a.py', tool: 'python3 -V', good: 'def f():\n    return 1\n', bad: 'def f(:\n    return 1\n', says: /line 1: invalid syntax/ },
     { file: 'a.sh', tool: 'bash --version', good: 'if true; then echo; fi\n', bad: 'if true; then echo\n', says: /unexpected end of file/ },
+    { file: 'a.js', tool: 'node --version', copy: (to) => copyPrograms(to, ['/usr/bin/node']), good: 'export const a = 1;\nfunction f() {}\n', bad: 'export const a = 1;\nfunction f( {\n', says: /SyntaxError: / },
     { file: 'a.c', tool: 'gcc --version', copy: copyGcc, good: 'int f(void)\n{\n\treturn 1;\n}\n', bad: 'int f(void)\n{\n\treturn 1\n}\n', says: /a\.c:3:.* error: expected/ },
   ];
   for (const { file, tool, copy, good, bad, says } of kinds)
@@ -101,6 +106,20 @@ describe('syntax checks', { skip: withoutBerth }, () => {
       ['dir/a.json', '{}\n'],
     ];
     for (const [path, content] of rows) assert.doesNotMatch(firstLine(await call('write_file', { path, content })), /error/, path);
+  });
+
+  test('JavaScript is a module or a script by what is in it', async (t) => {
+    if (!(await works('node --version'))) return t.skip('no node in the sandbox');
+    const rows = [
+      ['script.js', 'const a = require("a");\nwith (a) {}\n', /\[syntax ok\]/],
+      ['broken.js', 'const a = require("a");\nfunction f( {\n', /\[syntax error\]/],
+      ['module.js', '#!/usr/bin/env node\nimport a from "nowhere";\nawait a;\n', /\[syntax ok\]/],
+      ['lines.js', '/*\nimport things\n*/\nconst a = require("a");\nwith (a) {}\n', /^\[sandbox \S+\]$/],
+      ['jsx.js', 'import React from "react";\nexport const a = <b>c</b>;\n', /^\[sandbox \S+\]$/],
+      ['broken.mjs', 'export const a = 1;\nfunction f( {\n', /\[syntax error\]/],
+    ];
+    for (const [path, content, want] of rows) assert.match(firstLine(await call('write_file', { path: `js/${path}`, content })), want, path);
+    return undefined;
   });
 
   test('a header that is not found is no verdict', async (t) => {
