@@ -137,6 +137,15 @@ static void edit_symbol(struct tool_call *call, void *state)
 	send_edit(call, e, e->call.first, e->call.last - e->call.first + 1);
 }
 
+static void send_undo(struct tool_call *call, struct edit_call *e)
+{
+	const struct keeper_request undo = { .verb = KEEPER_UNDO,
+					     .flags = e->undo == EDIT_UNDO_ALL ? KEEPER_ALL : 0,
+					     .path = e->file };
+
+	tool_call_files(call, &undo, -1, on_edited);
+}
+
 /* A file whose own name has a colon comes first. */
 static void on_stat(struct tool_call *call, void *state, const struct keeper_reply *reply, int fd)
 {
@@ -144,27 +153,27 @@ static void on_stat(struct tool_call *call, void *state, const struct keeper_rep
 	struct view file, name;
 
 	(void)fd;
-	if (reply->error == ENOENT && symbol_lines_split(e->path, &file, &name)) {
+	if (reply->error == ENOENT && symbol_lines_split(e->path, &file, &name))
 		e->file = file;
+	/* An edit of a symbol is one of its file. */
+	if (e->undo != EDIT_NO_UNDO)
+		send_undo(call, e);
+	else if (e->file.len != e->path.len)
 		symbol_lines_find(call, &e->call, file, name, edit_symbol);
-	} else {
+	else
 		send_edit(call, e, 0, 0);
-	}
 }
 
 static void ready(struct tool_call *call, void *state)
 {
 	struct edit_call *e = state;
-	const struct keeper_request undo = { .verb = KEEPER_UNDO,
-					     .flags = e->undo == EDIT_UNDO_ALL ? KEEPER_ALL : 0,
-					     .path = e->path };
 	const struct keeper_request stat = { .verb = KEEPER_STAT, .path = e->path };
 	struct view file, name;
 
-	if (e->undo != EDIT_NO_UNDO)
-		tool_call_files(call, &undo, -1, on_edited);
-	else if (symbol_lines_split(e->path, &file, &name))
+	if (symbol_lines_split(e->path, &file, &name))
 		tool_call_files(call, &stat, -1, on_stat);
+	else if (e->undo != EDIT_NO_UNDO)
+		send_undo(call, e);
 	else
 		send_edit(call, e, 0, 0);
 }

@@ -177,6 +177,8 @@ describe('file tools', { skip: withoutBerth }, () => {
     assert.match(await ok('read_file', { path: 'm/a.ts:f' }), /1\t.*\n2\t.*\n3\t}\n\[more/);
     await ok('edit_file', { path: 'm/main.c:other', new_text: 'static int other(void)\n{\n\treturn 7;\n}' });
     assert.match((await sh('sed -n 10,11p /workspace/m/main.c')).text, /\treturn 7;\n}\n/);
+    assert.match(await ok('edit_file', { path: 'm/main.c:other', undo: 'last' }), /Undid 1 edit/);
+    await refused('edit_file', { path: 'm/nope.c:other', undo: 'last' }, /m\/nope\.c does not exist/);
     await refused('read_file', { path: 'm/main.c:nope' }, /no symbol nope in m\/main\.c; it has main, other/);
     for (const round of ['first', 'again']) {
       const map = await ok('project_map', { path: 'm' });
