@@ -37,6 +37,8 @@ static void add(struct info *info, const char *fmt, ...)
 static void add_sandbox(void *userdata, const struct sandbox_view *view)
 {
 	struct info *info = userdata;
+	/* This call holds its own. */
+	uint32_t others = view->holds - (view->sandbox == tool_call_sandbox(info->call) ? 1 : 0);
 
 	add(info, "  %s%s%s: ", view->key, view->label[0] ? ", label " : "", view->label);
 	if (view->has_box)
@@ -44,8 +46,8 @@ static void add_sandbox(void *userdata, const struct sandbox_view *view)
 		    (unsigned long long)(view->box_age / USEC_PER_SEC));
 	else
 		add(info, "no container (the next command starts one)");
-	if (view->holds > 1)
-		add(info, ", other calls or jobs under way: %u\n", view->holds - 1);
+	if (others)
+		add(info, ", other calls, jobs or transfers under way: %u\n", others);
 	else
 		add(info, "\n");
 }

@@ -241,6 +241,12 @@ describe('run_command', { skip: withoutBerth }, () => {
       assert.match(first(end.text), /\[exit 0\]$/);
       assert.match(body(end.text), /^the result$/m);
     });
+    it('what is under way is told of each sandbox', async () => {
+      for (const label of ['here', 'there']) await berth.sh('sleep 60', { label, background: true });
+      const { text } = await berth.call('sandbox_info', { sandbox: 'here' });
+      for (const label of ['here', 'there']) assert.match(text, new RegExp(`label ${label}: .*, other calls, jobs or transfers under way: 1\n`));
+      for (const label of ['here', 'there']) await berth.call('reset_sandbox', { what: 'container', sandbox: label });
+    });
     it('a client that leaves takes its command along', async () => {
       const poll = (pattern, want) =>
         berth.sh(`for i in $(seq 25); do pgrep -f '${pattern}' >/dev/null; [ $? = ${want} ] && echo seen && break; sleep 0.1; done`, { label: 'leaver' });
