@@ -37,6 +37,40 @@ int link_tools_add(struct mcp_server *server, struct tool_env *env, struct err *
 	return 0;
 }
 
+/* One component more, or one less. */
+static int add_component(struct buf *path, struct view part)
+{
+	struct view so_far = buf_view(path), last = view_base_name(so_far);
+	int r;
+
+	if (part.len == 0 || view_is(part, "."))
+		return 0;
+	if (view_is(part, "..") && last.len && !view_is(last, "..")) {
+		size_t left = so_far.len - last.len;
+
+		buf_truncate(path, left ? left - 1 : 0);
+		return 0;
+	}
+	r = path->len ? buf_add_char(path, '/') : 0;
+	return r == 0 ? buf_add_view(path, part) : r;
+}
+
+int link_tools_path(struct tool_call *call, const char *name, enum tool_path_kind kind,
+		    struct buf *path)
+{
+	struct view given, part;
+
+	buf_init(path, KEEPER_MAX_PATH);
+	if (tool_call_path(call, name, kind, &given) < 0)
+		return -1;
+	while (view_split(&given, '/', &part))
+		if (add_component(path, part) < 0) {
+			tool_call_fail_memory(call);
+			return -1;
+		}
+	return 0;
+}
+
 int link_tools_add_expiry(const struct tool_env *env, uint64_t expiry, struct buf *out)
 {
 	time_t t = (time_t)expiry;

@@ -16,7 +16,8 @@ enum {
 };
 
 struct present {
-	struct view path, caption;
+	struct buf path; /* below /workspace */
+	struct view caption;
 	struct sandbox *sandbox; /* whose file is open, or NULL */
 	int fd;                  /* of the file */
 	uint64_t size;
@@ -30,7 +31,7 @@ static int check(struct tool_call *call, void *state)
 	struct err err;
 
 	buf_init(&present->text, MAX_TEXT);
-	if (tool_call_path(call, "path", TOOL_PATH_REQUIRED, &present->path) < 0)
+	if (link_tools_path(call, "path", TOOL_PATH_REQUIRED, &present->path) < 0)
 		return -1;
 	if (json_get_string(tool_call_arguments(call), "caption", &present->caption, &err) < 0) {
 		tool_call_fail_err(call, &err);
@@ -50,9 +51,9 @@ static int describe(struct tool_call *call, struct present *present)
 	int r = buf_add_str(&path, "/workspace/");
 
 	if (r == 0)
-		r = buf_add_view(&path, present->path);
+		r = buf_add_view(&path, buf_view(&present->path));
 	if (r == 0)
-		r = show_add(text, view_base_name(present->path));
+		r = show_add(text, view_base_name(buf_view(&path)));
 	if (r == 0)
 		r = buf_add_str(text, " (");
 	if (r == 0)
@@ -68,8 +69,8 @@ static int describe(struct tool_call *call, struct present *present)
 	if (r == 0)
 		r = buf_add_str(text, "Link for the user: ");
 	if (r == 0)
-		r = links_download(env->links, sandbox_key(tool_call_sandbox(call)), present->path,
-				   text, &expiry);
+		r = links_download(env->links, sandbox_key(tool_call_sandbox(call)),
+				   buf_view(&present->path), text, &expiry);
 	if (r == 0)
 		r = buf_add_str(text, "\nValid until ");
 	if (r == 0)
@@ -154,7 +155,7 @@ static void present_fd(struct tool_call *call, struct present *present)
 	/* No container is started for it: whoever made a picture just now has one. */
 	if (!image_wants_scaling(&present->kind, present->size, max) ||
 	    !sandbox_box(tool_call_sandbox(call)) ||
-	    image_scale(call, present->path, max, on_scaled) < 0)
+	    image_scale(call, buf_view(&present->path), max, on_scaled) < 0)
 		finish_whole(call, present);
 }
 
@@ -182,7 +183,7 @@ static void ready(struct tool_call *call, void *state)
 	struct present *present = state;
 	struct keeper_request open = { .verb = KEEPER_OPEN,
 				       .flags = KEEPER_NOFOLLOW,
-				       .path = present->path };
+				       .path = buf_view(&present->path) };
 
 	tool_call_files(call, &open, -1, on_open);
 }
@@ -191,6 +192,7 @@ static void done(void *state)
 {
 	struct present *present = state;
 
+	buf_done(&present->path);
 	buf_done(&present->text);
 	if (present->sandbox)
 		sandbox_close_file(present->sandbox, present->fd);

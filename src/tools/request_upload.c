@@ -8,14 +8,14 @@
 #include <sys/stat.h>
 
 struct request {
-	struct view folder;
+	struct buf folder; /* below /workspace */
 };
 
 static int check(struct tool_call *call, void *state)
 {
 	struct request *request = state;
 
-	return tool_call_path(call, "directory", TOOL_PATH_OPTIONAL, &request->folder);
+	return link_tools_path(call, "directory", TOOL_PATH_OPTIONAL, &request->folder);
 }
 
 static void finish(struct tool_call *call, const struct request *request)
@@ -26,18 +26,18 @@ static void finish(struct tool_call *call, const struct request *request)
 	int r = buf_add_str(&text, "Upload page for the user: ");
 
 	if (r == 0)
-		r = links_upload(env->links, sandbox_key(tool_call_sandbox(call)), request->folder,
-				 &text, &expiry);
+		r = links_upload(env->links, sandbox_key(tool_call_sandbox(call)),
+				 buf_view(&request->folder), &text, &expiry);
 	if (r == 0)
 		r = buf_add_str(&text, "\nValid until ");
 	if (r == 0)
 		r = link_tools_add_expiry(env, expiry, &text);
 	if (r == 0)
 		r = buf_addf(&text,
-			     "\nFiles land in /workspace/%.*s; the workspace holds %llu MiB in "
+			     "\nFiles land in /workspace/%s; the workspace holds %llu MiB in "
 			     "all. From "
 			     "a shell: curl -T FILE followed by the link works too.\n",
-			     VIEW_ARG(request->folder),
+			     buf_str(&request->folder),
 			     (unsigned long long)(env->conf->workspace >> 20));
 	if (r < 0)
 		tool_call_fail(call, "the folder's path is too long");
@@ -63,14 +63,22 @@ static void on_stat(struct tool_call *call, void *state, const struct keeper_rep
 static void ready(struct tool_call *call, void *state)
 {
 	const struct request *request = state;
-	struct keeper_request stat = { .verb = KEEPER_STAT, .path = request->folder };
+	struct keeper_request stat = { .verb = KEEPER_STAT, .path = buf_view(&request->folder) };
 
 	tool_call_files(call, &stat, -1, on_stat);
+}
+
+static void done(void *state)
+{
+	struct request *request = state;
+
+	buf_done(&request->folder);
 }
 
 static const struct tool_begin begin = {
 	.error_tag = "upload",
 	.state_size = sizeof(struct request),
+	.state_done = done,
 	.check = check,
 	.ready = ready,
 };

@@ -109,6 +109,19 @@ describe('links', { skip: withoutBerth }, () => {
       assert.match(until, /^Valid until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC \((600|599) seconds from now\)$/);
     });
 
+    it('dots on the way are not in the link, which fetch() would take out', async () => {
+      await sh('mkdir -p sub/deep; echo here >dots; echo there >sub/dots');
+      for (const [path, text] of [['sub/../dots', 'here\n'], ['/workspace/sub/./deep//../dots', 'there\n'], ['./sub/deep/../../dots', 'here\n']]) {
+        const link = linkOf(await present(path));
+        assert.equal(await (await fetch(link)).text(), text, link);
+      }
+      for (const path of ['../etc/passwd', 'sub/../../etc/passwd'])
+        assert.match((await present(path)).text, /^\[present error\] .*outside \/workspace/);
+      const page = (await berth.call('request_upload', { directory: 'sub/../sub/deep/./', sandbox: 'test' })).text.match(/http:\S+\/up\/\S+/)[0];
+      assert.equal((await fetch(`${page}new`, { method: 'PUT', body: 'x' })).status, 201);
+      await sh('test -e sub/deep/new');
+    });
+
     it('bytes that are no UTF-8', async () => {
       const name = Buffer.from([0x66, 0xff, 0xfe, 0x80]);
       await sh(`echo odd >"$(printf '${octal(name)}')"`);
