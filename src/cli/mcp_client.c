@@ -56,6 +56,18 @@ static size_t on_body(char *p, size_t size, size_t n, void *userdata)
 	return buf_add(&t->reply->body, p, size * n) == 0 ? size * n : 0;
 }
 
+/* This machine itself, to which no proxy of the environment leads. */
+static bool is_this_machine(const char *url)
+{
+	static const char *const hosts[] = { "localhost", "127.", "[::1]", "0.0.0.0", "[::]" };
+	const char *host = strstr(url, "://");
+
+	for (size_t i = 0; host && i < ARRAY_SIZE(hosts); i++)
+		if (!strncmp(host + strlen("://"), hosts[i], strlen(hosts[i])))
+			return true;
+	return false;
+}
+
 static int perform(struct mcp_client *client, const char *url, struct mcp_reply *reply,
 		   struct err *err)
 {
@@ -66,6 +78,8 @@ static int perform(struct mcp_client *client, const char *url, struct mcp_reply 
 	*reply = (struct mcp_reply){ .body = BUF_INIT(MCP_CLIENT_MAX_BODY) };
 	(void)curl_easy_setopt(client->curl, CURLOPT_URL, url);
 	(void)curl_easy_setopt(client->curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	if (is_this_machine(url))
+		(void)curl_easy_setopt(client->curl, CURLOPT_NOPROXY, "*");
 	if (client->ca_file)
 		(void)curl_easy_setopt(client->curl, CURLOPT_CAINFO, client->ca_file);
 	(void)curl_easy_setopt(client->curl, CURLOPT_TIMEOUT, (long)MCP_CLIENT_TIMEOUT_S);

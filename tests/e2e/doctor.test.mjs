@@ -12,7 +12,8 @@ describe('doctor', { skip: withoutBerth }, () => {
   after(() => berth?.stop());
 
   function doctor(...args) {
-    const { stdout, status } = spawnSync(join(berth.programs, 'berth'), ['doctor', '--config', berth.configFile, ...args], { encoding: 'utf8' });
+    const env = { ...process.env, http_proxy: 'http://127.0.0.1:9' }; // which does not lead to this machine
+    const { stdout, status } = spawnSync(join(berth.programs, 'berth'), ['doctor', '--config', berth.configFile, ...args], { encoding: 'utf8', env });
     return { stdout, status };
   }
   function checks(...args) {
