@@ -159,6 +159,16 @@ int admin_ask(const struct options *o, enum admin_need need, json_t *request, js
 	return -1;
 }
 
+int admin_is_running(const struct conf *conf, bool *ret, struct err *err)
+{
+	auto_fd int fd = -1;
+
+	if (connect_server(conf, &fd, err) < 0)
+		return -1;
+	*ret = fd >= 0;
+	return 0;
+}
+
 int admin_simple(const char *name, const struct options *o, enum admin_need need, json_t *request,
 		 const char *said)
 {

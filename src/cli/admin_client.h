@@ -18,6 +18,9 @@ enum admin_need {
 int admin_ask(const struct options *o, enum admin_need need, json_t *request, json_t **ret,
 	      struct err *err) MUST_CHECK;
 
+/* Whether a server runs on the state of `conf`. */
+int admin_is_running(const struct conf *conf, bool *ret, struct err *err) MUST_CHECK;
+
 /* The whole of a subcommand that asks one thing and prints `said` (or the answer with --json). */
 int admin_simple(const char *name, const struct options *o, enum admin_need need, json_t *request,
 		 const char *said);

@@ -21,21 +21,35 @@ int options_set(struct options *o, const char *name, const char *value)
 	return 0;
 }
 
-/* Absolute, because it is what tells this server from others on the host. */
-static int set_state(struct options *o, const char *path)
+/* For other programs, which run elsewhere. */
+static int make_absolute(const char *path, char ret[PATH_MAX])
 {
 	char here[PATH_MAX] = "";
 	int n;
 
+	while (!strncmp(path, "./", 2))
+		path += 2;
 	if (path[0] != '/' && !getcwd(here, sizeof(here))) {
 		(void)fprintf(stderr, "berth: the present directory is not known\n");
 		return -1;
 	}
-	n = snprintf(o->state, sizeof(o->state), "%s%s%s", here, here[0] ? "/" : "", path);
-	if (n < 0 || (size_t)n >= sizeof(o->state)) {
-		(void)fprintf(stderr, "berth: the path of the state directory is too long\n");
+	n = snprintf(ret, PATH_MAX, "%s%s%s", here, here[0] ? "/" : "", path);
+	if (n < 0 || n >= PATH_MAX) {
+		(void)fprintf(stderr, "berth: the path %s is too long\n", path);
 		return -1;
 	}
+	return 0;
+}
+
+/* The one spelling of it: it is what tells this server from others on the host. */
+static int set_state(struct options *o, const char *path)
+{
+	size_t len;
+
+	if (make_absolute(path, o->state) < 0)
+		return -1;
+	for (len = strlen(o->state); len > 1 && o->state[len - 1] == '/'; len--)
+		o->state[len - 1] = '\0';
 	return options_set(o, "server.state_dir", o->state);
 }
 
@@ -65,8 +79,7 @@ static int take(struct options *o, int c, char *argument, const struct options_e
 {
 	switch (c) {
 	case 'c':
-		(void)snprintf(o->config, sizeof(o->config), "%s", argument);
-		return 0;
+		return make_absolute(argument, o->config);
 	case 's':
 		return set_state(o, argument);
 	case 'l':

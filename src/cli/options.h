@@ -12,7 +12,7 @@
 enum { OPTIONS_MAX_OVERRIDES = 64 };
 
 struct options {
-	char config[PATH_MAX]; /* "": built-in defaults only */
+	char config[PATH_MAX]; /* absolute; "": built-in defaults only */
 	char state[PATH_MAX];  /* of --state, made absolute */
 	struct conf_override overrides[OPTIONS_MAX_OVERRIDES + 1];
 	size_t n_overrides;

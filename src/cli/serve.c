@@ -16,6 +16,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
@@ -248,11 +249,12 @@ static int supervise(struct supervisor *s)
 static int prepare_spawner(struct child *c, const struct conf *conf, struct err *err)
 {
 	auto_buf struct buf runtime = BUF_INIT(PATH_MAX), engine = BUF_INIT(PATH_MAX);
-	char path[PATH_MAX], tag[INSTANCE_LEN + 1], cgroup[32];
+	char path[PATH_MAX], tag[INSTANCE_LEN + 1], cgroup[32], uid_base[16];
 
 	/* What berth-slots made below each controller (slots/cgroups.h). */
 	instance_tag(conf->state_dir, tag);
 	(void)snprintf(cgroup, sizeof(cgroup), "berth-%s", tag);
+	(void)snprintf(uid_base, sizeof(uid_base), "%" PRIu32, conf->uid_base);
 	if (cli_program("berth-spawner", path, sizeof(path), err) < 0)
 		return -1;
 	if (conf_runtime_dir(conf, &runtime) < 0 || conf_engine(conf, &engine) < 0 ||
@@ -263,6 +265,8 @@ static int prepare_spawner(struct child *c, const struct conf *conf, struct err 
 	    options_argv_add(&c->argv, "--engine") < 0 ||
 	    options_argv_add(&c->argv, buf_str(&engine)) < 0 ||
 	    options_argv_add(&c->argv, "--cgroup") < 0 || options_argv_add(&c->argv, cgroup) < 0 ||
+	    options_argv_add(&c->argv, "--uid-base") < 0 ||
+	    options_argv_add(&c->argv, uid_base) < 0 ||
 	    (!conf->no_new_privs && options_argv_add(&c->argv, "--new-privs") < 0))
 		return err_sys(err, ENOMEM, "start berth-spawner");
 	return 0;

@@ -2,6 +2,7 @@
 /* berth setup: prepares the host. Needs root; may be run again at any time. */
 #include "cli/setup.h"
 
+#include "cli/admin_client.h"
 #include "cli/cli.h"
 #include "cli/units.h"
 #include "slots/slots.h"
@@ -23,10 +24,12 @@ static const char help[] =
 	"any\n"
 	"time, also to change the number of slots. Says what it changes.\n"
 	"\n"
-	"  --systemd      install, enable and start the service units\n"
+	"  --systemd      install, enable and start the service units (one server a host has "
+	"them)\n"
 	"  --env-file F   take the settings of an env file of mcp-linux-sandbox\n"
 	"  --yes          apply proposals (ranges of package mirrors) without asking\n"
-	"  --remove       undo everything but the user, the configuration and the workspaces\n";
+	"  --remove       undo everything but the user, the configuration and the workspaces;\n"
+	"                 stop a server without units before\n";
 
 struct setup {
 	struct options options;
@@ -129,6 +132,8 @@ static int set_up(struct setup *s, struct conf *conf, struct err *err)
 {
 	bool shrinks = false;
 
+	if (s->systemd && units_check(conf, s->config, err) < 0)
+		return -1;
 	if (setup_check_shrink(&s->options, conf, &shrinks, err) < 0 ||
 	    offer_mirrors(s, conf, err) < 0 || setup_user(conf, err) < 0 ||
 	    slots_make_state(conf, err) < 0)
@@ -154,8 +159,20 @@ static int set_up(struct setup *s, struct conf *conf, struct err *err)
 
 static int undo(const struct conf *conf, struct err *err)
 {
-	if (units_remove(err) < 0 || slots_down(conf, err) < 0)
+	auto_buf struct buf other = BUF_INIT(PATH_MAX);
+	bool is_running = false;
+
+	if (units_remove(conf, &other, err) < 0 || admin_is_running(conf, &is_running, err) < 0)
 		return -1;
+	/* Its sandboxes would lose their mounts under their feet. */
+	if (is_running)
+		return err_set(err, ERR_BUSY, "a server runs on %s: stop it first",
+			       conf->state_dir);
+	if (slots_down(conf, err) < 0)
+		return -1;
+	if (other.len)
+		setup_say("left the service units alone: they are those of the server on %s",
+			  buf_str(&other));
 	setup_say("took off mounts, namespaces, network and control groups");
 	setup_say("kept: %s with the workspaces, and the user %s with its ids (userdel %s)",
 		  conf->state_dir, conf->user, conf->user);

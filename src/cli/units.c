@@ -8,15 +8,22 @@
 #include "sys/run.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 enum { MAX_UNIT = 64 << 10, MAX_OUTPUT = 8 << 10 };
 
 #define UNIT_DIR "/etc/systemd/system"
+/* Of berth-slots.service: before the state directory. */
+#define STATE_LINE "RequiresMountsFor="
 
-/* In the order of starting. A service that only a timer starts is not enabled by itself. */
+/*
+ * In the order of starting. A service that only a timer starts is not enabled by itself. The first
+ * is written first and removed last: it tells whose they are.
+ */
 static const struct {
 	const char *name;
 	bool enabled;
@@ -42,6 +49,7 @@ static const char *value_of(const struct units_values *v, struct view name)
 		{ "runtime_dir", v->runtime_dir },
 		{ "user", v->user },
 		{ "spawner_options", v->spawner_options },
+		{ "uid_base", v->uid_base },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
@@ -105,6 +113,49 @@ int units_fill(struct view template, const struct units_values *values, struct b
 		template = view_from(template, n + 2);
 	}
 	return 0;
+}
+
+/* ---- whose they are ---- */
+
+int units_state(struct view unit, struct buf *out)
+{
+	struct view line;
+
+	while (view_split(&unit, '\n', &line)) {
+		if (!view_starts(line, VIEW(STATE_LINE)))
+			continue;
+		line = view_from(line, strlen(STATE_LINE));
+		for (size_t i = 0; i < line.len; i++) {
+			if (line.p[i] == '%')
+				i++;
+			if (i < line.len && buf_add_char(out, line.p[i]) < 0)
+				return -ENOSPC;
+		}
+		return 0;
+	}
+	return 0;
+}
+
+/* Appends nothing when there are no units. */
+static int installed_state(int dirfd, struct buf *out, struct err *err)
+{
+	auto_buf struct buf unit = BUF_INIT(MAX_UNIT);
+	int r = io_read_file(dirfd, units[0].name, &unit);
+
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = units_state(buf_view(&unit), out);
+	return r < 0 ? err_sys(err, -r, "read " UNIT_DIR "/%s", units[0].name) : 0;
+}
+
+static bool is_same_folder(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	if (!strcmp(a, b))
+		return true;
+	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* ---- systemctl ---- */
@@ -199,6 +250,97 @@ static int program_dir(const char *program, char *out, size_t size, struct err *
 	return 0;
 }
 
+/* ---- this installation ---- */
+
+struct installation {
+	struct units_values values; /* borrowed from here and the configuration */
+	char libexecdir[PATH_MAX], bindir[PATH_MAX], uid_base[16];
+	struct buf runtime, engine;
+};
+
+static void installation_done(struct installation *in)
+{
+	buf_done(&in->runtime);
+	buf_done(&in->engine);
+}
+#define auto_installation CLEANUP(installation_done)
+
+static int installation_find(struct installation *in, const struct conf *conf, const char *config,
+			     struct err *err)
+{
+	buf_init(&in->runtime, PATH_MAX);
+	buf_init(&in->engine, PATH_MAX);
+	if (program_dir("berthd", in->libexecdir, sizeof(in->libexecdir), err) < 0)
+		return -1;
+	if (program_own_dir(in->bindir, sizeof(in->bindir)) < 0)
+		return err_set(err, ERR_SYSTEM, "it cannot be found out where this program is");
+	if (conf_runtime_dir(conf, &in->runtime) < 0)
+		return err_set(err, ERR_INVALID, "the path of the runtime directory is too long");
+	if (conf_engine(conf, &in->engine) < 0)
+		return err_set(err, ERR_INVALID, "the name of the OCI runtime is too long");
+	(void)snprintf(in->uid_base, sizeof(in->uid_base), "%" PRIu32, conf->uid_base);
+	in->values =
+		(struct units_values){ .libexecdir = in->libexecdir,
+				       .bindir = in->bindir,
+				       .config = config,
+				       .state_dir = conf->state_dir,
+				       .runtime_dir = buf_str(&in->runtime),
+				       .user = conf->user,
+				       .spawner_options = conf->no_new_privs ? "" : "--new-privs",
+				       .engine = buf_str(&in->engine),
+				       .uid_base = in->uid_base };
+	return 0;
+}
+
+/* What the units' ProtectHome=yes and PrivateTmp=yes hide from the programs. */
+static int check_place(const char *path, struct err *err)
+{
+	static const char *const hidden[] = { "/home", "/root", "/run/user", "/tmp", "/var/tmp" };
+	char *real = realpath(path, NULL);
+	const char *place = real ? real : path;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(hidden); i++) {
+		size_t len = strlen(hidden[i]);
+
+		if (!strncmp(place, hidden[i], len) && (place[len] == '/' || !place[len]))
+			r = err_set(err, ERR_INVALID,
+				    "%s is below %s, which the service units do not see: choose "
+				    "another place (state and programs in /var/lib/berth, say)",
+				    path, hidden[i]);
+	}
+	free(real);
+	return r;
+}
+
+int units_check(const struct conf *conf, const char *config, struct err *err)
+{
+	auto_installation struct installation in = { 0 };
+	auto_buf struct buf state = BUF_INIT(PATH_MAX);
+	auto_fd int dirfd = -1;
+
+	if (!systemd_runs())
+		return err_set(err, ERR_NOT_FOUND,
+			       "systemd does not run here: use `berth serve` instead");
+	if (open_unit_dir(&dirfd, err) < 0 || installed_state(dirfd, &state, err) < 0 ||
+	    installation_find(&in, conf, config, err) < 0)
+		return -1;
+	if (state.len && !is_same_folder(buf_str(&state), conf->state_dir))
+		return err_set(err, ERR_BUSY,
+			       "the service units of this host are those of the server on %s: use "
+			       "`berth serve` for this one, or remove the other (berth setup "
+			       "--remove --state %s)",
+			       buf_str(&state), buf_str(&state));
+	const char *const places[] = { in.libexecdir, in.bindir, config, conf->state_dir,
+				       in.values.runtime_dir };
+	for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+		if (check_place(places[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- installing and removing ---- */
+
 static int start(bool changed, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
@@ -212,33 +354,14 @@ static int start(bool changed, struct err *err)
 
 int units_install(const struct conf *conf, const char *config, struct err *err)
 {
-	auto_buf struct buf runtime = BUF_INIT(PATH_MAX), engine = BUF_INIT(PATH_MAX);
-	char libexecdir[PATH_MAX], self[PATH_MAX];
-	struct units_values values = { .libexecdir = libexecdir,
-				       .bindir = self,
-				       .config = config,
-				       .state_dir = conf->state_dir,
-				       .user = conf->user,
-				       .spawner_options = conf->no_new_privs ? "" : "--new-privs" };
+	auto_installation struct installation in = { 0 };
 	auto_fd int dirfd = -1;
 	bool changed = false;
 
-	if (!systemd_runs())
-		return err_set(err, ERR_NOT_FOUND,
-			       "systemd does not run here: use `berth serve` instead");
-	if (program_dir("berthd", libexecdir, sizeof(libexecdir), err) < 0 ||
-	    open_unit_dir(&dirfd, err) < 0)
+	if (open_unit_dir(&dirfd, err) < 0 || installation_find(&in, conf, config, err) < 0)
 		return -1;
-	if (program_own_dir(self, sizeof(self)) < 0)
-		return err_set(err, ERR_SYSTEM, "it cannot be found out where this program is");
-	if (conf_runtime_dir(conf, &runtime) < 0)
-		return err_set(err, ERR_INVALID, "the path of the runtime directory is too long");
-	if (conf_engine(conf, &engine) < 0)
-		return err_set(err, ERR_INVALID, "the name of the OCI runtime is too long");
-	values.runtime_dir = buf_str(&runtime);
-	values.engine = buf_str(&engine);
 	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		int r = write_unit(dirfd, units[i].name, &values, err);
+		int r = write_unit(dirfd, units[i].name, &in.values, err);
 
 		if (r < 0)
 			return -1;
@@ -247,14 +370,21 @@ int units_install(const struct conf *conf, const char *config, struct err *err)
 	return reload(err) < 0 ? -1 : start(changed, err);
 }
 
-int units_remove(struct err *err)
+int units_remove(const struct conf *conf, struct buf *other, struct err *err)
 {
+	auto_buf struct buf state = BUF_INIT(PATH_MAX);
 	auto_fd int dirfd = -1;
 
 	if (!systemd_runs())
 		return 0;
-	if (open_unit_dir(&dirfd, err) < 0)
+	if (open_unit_dir(&dirfd, err) < 0 || installed_state(dirfd, &state, err) < 0)
 		return -1;
+	if (!state.len)
+		return 0;
+	if (!is_same_folder(buf_str(&state), conf->state_dir))
+		return buf_add_view(other, buf_view(&state)) < 0
+			       ? err_sys(err, ENOMEM, "read units")
+			       : 0;
 	for (size_t i = ARRAY_SIZE(units); i-- > 0;) {
 		if (faccessat(dirfd, units[i].name, F_OK, 0) < 0)
 			continue;

@@ -43,6 +43,8 @@ describe('doctor', { skip: withoutBerth }, () => {
       assert.match(own, /^CapBnd:\t0+$/m);
       assert.equal(statSync(`/proc/${berth.pids(name)[0]}/fd`).uid, 0, `${name} can be debugged by its own user`);
     }
+    // For newuidmap, where a slot has no prepared namespace.
+    assert.match(readFileSync(`/proc/${berth.pids('berth-spawner')[0]}/cmdline`, 'utf8'), /\0--uid-base\x001048576\0/);
     assert.match(checks().confinement.found, new RegExp(`Landlock version ${enforced.server_landlock} `));
   });
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # berth setup: the user, its ids, the configuration, the slots; a second run; proposals for package
-# mirrors; the settings of an env file; --remove. On a copy of /etc.
+# mirrors; the settings of an env file; the service units; --remove. On a copy of /etc.
 # shellcheck source-path=SCRIPTDIR disable=SC2154
 . "$(dirname "$0")/lib.sh"
 begin "$@"
@@ -102,7 +102,52 @@ contains "a bad value is refused" "pool.storage" "$("$berth" setup --state "$sta
 contains "a second of a kind: ids of another user" "set pool.uid_base" "$(echo other:1900000100:10 >>/etc/subuid && setup --yes)"
 sed -i /^other/d /etc/subuid
 
+# The service units, with a systemctl that writes down what it is asked. They see no /tmp.
+mount -t tmpfs none /run
+mkdir -p /run/systemd/system /etc/systemd/system "$work/srv/programs" "$work/srv/one/image"
+mount --bind "$work/srv" /srv
+cp "$(dirname "$program")"/berth* /srv/programs/ 2>/dev/null
+cp -r "$(dirname "$0")/../../packaging" /srv/programs/
+cp -a "$state/image/." /srv/one/image/
+printf '#!/bin/sh\necho "$@" >>%s/asked\n' "$work" >"$work/bin/systemctl"
+chmod +x "$work/bin/systemctl"
+units() { (cd /srv && programs/berth setup --storage dir --network none --yes "$@" </dev/null 2>&1); }
+in_unit() { grep -h "$1" /etc/systemd/system/berth*.service; }
+
+out=$(units --state /srv/one/ --config ./one.conf --slots 1 --systemd)
+contains "the units are installed" "installed, enabled and started the service units" "$out"
+contains "and started" "enable --quiet berthd.service" "$(cat "$work/asked")"
+contains "with the whole path of the configuration" "berthd --config /srv/one.conf$" "$(in_unit ExecStart)"
+contains "with the ids for newuidmap" "--state /srv/one --engine native --uid-base 1900000000" "$(in_unit ExecStart)"
+
+before=$(sha256sum /etc/systemd/system/berth*)
+: >"$work/asked"
+contains "those of another server are not taken" "are those of the server on /srv/one:" "$(setup --systemd --yes)"
+contains "a place that they cannot see is refused" "below /home, which the service units do not see" \
+	"$(rm /etc/systemd/system/berth-slots.service && units --state /home/berth-test --systemd)"
+equal "before anything is made there" 0 "$(find /home/berth-test 2>/dev/null | wc -l)"
+units --state /srv/one --config one.conf --systemd >"$work/out"
+: >"$work/asked"
+
+/usr/bin/python3 - "$state/run/admin.sock" <<'S' &
+import socket, sys, time
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen()
+time.sleep(60)
+S
+listener=$!
+until [ -S "$state/run/admin.sock" ]; do sleep 0.1; done
+contains "not removed while a server runs" "a server runs on $state: stop it first" "$("$berth" setup --remove --state "$state" 2>&1)"
+check "its mounts are there" mountpoint -q "$state/slots/0/lower"
+kill $listener
+
 out=$("$berth" setup --remove --state "$state")
+contains "the units of another server stay" "left the service units alone: they are those of the server on /srv/one" "$out"
+equal "all of them, and nothing was asked" "$before" "$(sha256sum /etc/systemd/system/berth*)$(cat "$work/asked")"
+units --state /srv/one --config one.conf --remove >"$work/out"
+equal "its own go" "disable --now berthd.service 0" \
+	"$(grep berthd "$work/asked") $(find /etc/systemd/system -name 'berth*' | wc -l)"
 contains "removed" "took off mounts" "$out"
 equal "no mount, no link, no rule is left" "0 0 " "$(grep -c " $state" /proc/self/mountinfo) $(ip -o link | grep -c ' bv') $(nft list ruleset)"
 contains "as somebody else: refused" "needs root" "$(setpriv --reuid nobody --clear-groups "$berth" setup --state /tmp/x 2>&1)"
