@@ -70,7 +70,9 @@ int cli_help(const char *text, int status)
 
 const char *cli_default_config(void)
 {
-	return access(CLI_DEFAULT_CONFIG, F_OK) == 0 ? CLI_DEFAULT_CONFIG : NULL;
+	return access(CLI_DEFAULT_CONFIG, F_OK) < 0 && access(CLI_DEFAULT_STATE_CONFIG, F_OK) == 0
+		       ? CLI_DEFAULT_STATE_CONFIG
+		       : CLI_DEFAULT_CONFIG;
 }
 
 int cli_program(const char *name, char *out, size_t size, struct err *err)

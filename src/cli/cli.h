@@ -17,6 +17,8 @@
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2 };
 
 #define CLI_DEFAULT_CONFIG "/etc/berth/berth.conf"
+/* What `berth setup --state` writes for the default state directory. */
+#define CLI_DEFAULT_STATE_CONFIG "/var/lib/berth/berth.conf"
 
 typedef int cli_command_fn(int argc, char **argv);
 
@@ -28,7 +30,7 @@ int cli_fail(const char *name, const struct err *err);
 /* Prints the subcommand's help: to stdout when asked for (CLI_OK), else to stderr (CLI_USAGE). */
 int cli_help(const char *text, int status);
 
-/* CLI_DEFAULT_CONFIG if that file exists, else NULL: built-in defaults. */
+/* CLI_DEFAULT_STATE_CONFIG if that exists and CLI_DEFAULT_CONFIG does not, else the latter. */
 const char *cli_default_config(void);
 
 /* The path of another program of berth. ERR_NOT_FOUND says where it was looked for. */

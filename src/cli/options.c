@@ -112,10 +112,10 @@ void options_config_path(const struct options *o, char ret[PATH_MAX])
 	else if (state)
 		(void)snprintf(ret, PATH_MAX, "%s/berth.conf", state);
 	else
-		(void)snprintf(ret, PATH_MAX, "%s", CLI_DEFAULT_CONFIG);
+		(void)snprintf(ret, PATH_MAX, "%s", cli_default_config());
 }
 
-/* Without --config: the one that belongs to the state, else the system's. */
+/* Without --config: the one that belongs to the state, else that of the only server there is. */
 static void find_config(struct options *o)
 {
 	options_config_path(o, o->config);

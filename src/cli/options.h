@@ -31,7 +31,7 @@ struct options_extra {
  * Reads --config FILE, --state DIR, --listen ADDRESS:PORT, --profile NAME, --set KEY=VALUE, --json,
  * --help and those of `extra` (may be NULL). What is left over is in argv[optind]…. 0, or -1 for
  * wrong usage (said on stderr). Without --config the file is DIR/berth.conf with --state, else
- * CLI_DEFAULT_CONFIG, if it exists. Strings are borrowed from argv.
+ * cli_default_config(), if it exists. Strings are borrowed from argv.
  */
 int options_read(struct options *o, int argc, char **argv,
 		 const struct options_extra *extra) MUST_CHECK;

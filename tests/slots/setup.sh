@@ -6,7 +6,7 @@
 begin "$@"
 berth=$(dirname "$program")/berth
 mkdir "$work/etc" "$work/bin"
-trap 'umount /etc "$work/etc"; finish' EXIT
+trap 'umount -q /var/lib; umount /etc "$work/etc"; finish' EXIT
 mount -t tmpfs none "$work/etc"
 mkdir "$work/etc/"{upper,work}
 if ! mount -t overlay -o "lowerdir=/etc,upperdir=$work/etc/upper,workdir=$work/etc/work" none /etc; then
@@ -101,6 +101,21 @@ contains "a placeholder is refused" "still a placeholder" "$(setup --env-file "$
 contains "a bad value is refused" "pool.storage" "$("$berth" setup --state "$state" --storage floppy 2>&1)"
 contains "a second of a kind: ids of another user" "set pool.uid_base" "$(echo other:1900000100:10 >>/etc/subuid && setup --yes)"
 sed -i /^other/d /etc/subuid
+
+# Without options: the system's configuration, or else that of the default state.
+mkdir -p "$work/lib/berth"
+mount --bind "$work/lib" /var/lib
+rm -rf /etc/berth
+effective() { "$berth" serve --check | grep -E '^(slots|profile) =' | xargs; }
+equal "with no configuration: the defaults" "profile = personal slots = 100" "$(effective)"
+printf '[server]\nprofile = public\n[pool]\nslots = 7\n' >/var/lib/berth/berth.conf
+equal "that of the default state" "profile = public slots = 7" "$(effective)"
+contains "is what a later setup changes" "changed /var/lib/berth/berth.conf" "$("$berth" setup --slots 8 --network none --yes 2>&1)"
+equal "and nothing else" "profile = public slots = 8" "$(effective)"
+mkdir -p /etc/berth
+printf '[pool]\nslots = 9\n' >/etc/berth/berth.conf
+equal "that of the system goes first" "profile = personal slots = 9" "$(effective)"
+umount /var/lib
 
 # The service units, with a systemctl that writes down what it is asked. They see no /tmp.
 mount -t tmpfs none /run
