@@ -12,8 +12,9 @@ static const char key_help[] =
 
 static const char pool_help[] =
 	"usage: berth drain | berth resume   [--state DIR] [--config FILE] [--json]\n"
-	"drain stops new grants of slots, for maintenance: who has a sandbox keeps it, others "
-	"wait.\n"
+	"drain stops new grants of slots, for maintenance: who has a sandbox keeps it, who is in "
+	"the\n"
+	"queue keeps waiting, newcomers are refused.\n"
 	"resume goes on.\n";
 
 /* `said`: the server has begun when it answers, and may need a while. */
