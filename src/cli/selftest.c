@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * berth selftest: an operator's end-to-end check of a running server, over HTTP and through
- * whatever proxy stands in front. It uses sandboxes of its own and empties them afterwards.
+ * whatever proxy stands in front. It uses sandboxes of its own and empties them afterwards; that
+ * their slots are free again takes the operator.
  */
 #include "cli/cli.h"
 #include "cli/mcp_client.h"
@@ -22,7 +23,8 @@ enum { MAX_KEY = 128, MAX_URL = 8192 };
 struct selftest {
 	struct mcp_client client;
 	bool has_labels; /* the tools take a sandbox parameter */
-	char key[MAX_KEY];
+	bool is_empty;   /* both sandboxes were emptied in the end */
+	char key[MAX_KEY], other_key[MAX_KEY];
 	char link[MAX_URL];
 };
 
@@ -200,16 +202,17 @@ static int check_same_label(struct selftest *t, struct err *err)
 static int check_other_label(struct selftest *t, struct err *err)
 {
 	auto_reply struct mcp_reply reply = { 0 };
-	char key[MAX_KEY];
 
-	if (!t->has_labels)
-		return 0;
+	if (!t->has_labels) {
+		(void)err_set(err, ERR_NOT_FOUND, "not looked at: there are no labels here");
+		return 1;
+	}
 	if (run(t, LABEL_TWO, "test ! -e /root/selftest-mark", &reply, err) < 0 ||
-	    expect_text(&reply, "[exit 0]", err) < 0 || take_key(&reply, key, err) < 0)
+	    expect_text(&reply, "[exit 0]", err) < 0 || take_key(&reply, t->other_key, err) < 0)
 		return -1;
-	return strcmp(key, t->key) != 0
+	return strcmp(t->other_key, t->key) != 0
 		       ? 0
-		       : err_set(err, ERR_INVALID, "two labels share the sandbox %s", key);
+		       : err_set(err, ERR_INVALID, "two labels share the sandbox %s", t->key);
 }
 
 static int check_files(struct selftest *t, struct err *err)
@@ -406,6 +409,7 @@ static int check_cleanup(struct selftest *t, struct err *err)
 		if (is_error(&reply))
 			return err_set(err, ERR_INVALID, "%.200s", mcp_reply_text(&reply));
 	}
+	t->is_empty = true;
 	return 0;
 }
 
@@ -454,7 +458,10 @@ static const char help[] =
 	"endpoint as clients use it, e.g. https://host/mcp. Without --token the token is taken "
 	"from\n"
 	"the variable BERTH_TOKEN, if it is set. --ca names certificates to trust. Exits with 0 "
-	"only if every check passed.\n";
+	"only if every check passed.\n"
+	"Where there are labels it takes two sandboxes and leaves them empty; `berth empty KEY` "
+	"frees\n"
+	"their slots.\n";
 
 int cmd_selftest(int argc, char **argv)
 {
@@ -484,6 +491,11 @@ int cmd_selftest(int argc, char **argv)
 		if (r < 0)
 			status = CLI_FAILED;
 	}
+	if (t.is_empty)
+		(void)fprintf(stderr,
+			      "The sandboxes %s and %s are empty now; each keeps its slot until "
+			      "berth empty KEY.\n",
+			      t.key, t.other_key);
 	if (list)
 		(void)json_dumpf(list, stdout, JSON_INDENT(2));
 	mcp_client_done(&t.client);

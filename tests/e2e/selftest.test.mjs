@@ -41,7 +41,7 @@ describe('selftest', { skip: withoutBerth }, () => {
   after(() => berth?.stop());
 
   it('passes on a server that is well, one line a check', async () => {
-    const { code, stdout } = await run(join(berth.programs, 'berth'), ['selftest', '--url', berth.url, '--token', berth.token], {
+    const { code, stdout, stderr } = await run(join(berth.programs, 'berth'), ['selftest', '--url', berth.url, '--token', berth.token], {
       timeout: 180000,
       env: { ...process.env, http_proxy: 'http://127.0.0.1:9' }, // which does not lead to this machine
     });
@@ -49,6 +49,8 @@ describe('selftest', { skip: withoutBerth }, () => {
     const lines = stdout.trim().split('\n');
     assert.equal(lines.length, 13);
     assert.ok(lines.every((line) => line.startsWith('ok ')), stdout);
+    const [, ...keys] = stderr.match(/^The sandboxes (\S+) and (\S+) are empty now; each keeps its slot until berth empty KEY\.$/m);
+    assert.deepEqual(keys.sort(), JSON.parse(berth.admin('status', '--json')).sandboxes.map(({ key }) => key).sort());
   });
 
   it('takes no more slots the second time, and leaves nothing', async () => {
@@ -105,8 +107,11 @@ describe('selftest', { skip: withoutBerth }, () => {
     const alone = await Berth.start({ pool: { sandboxes_per_principal: 1 } });
     try {
       await alone.call('run_command', { command: 'echo mine >mine' });
-      const { code, failed } = await selftest(alone, alone.url);
-      assert.equal(code, 0, JSON.stringify(failed));
+      const env = { ...process.env, BERTH_TOKEN: alone.token };
+      const { code, stdout, stderr } = await run(join(alone.programs, 'berth'), ['selftest', '--url', alone.url], { timeout: 180000, env });
+      assert.equal(code, 0, stdout);
+      assert.match(stdout, /^-- {3}another label, another container: not looked at: there are no labels here$/m);
+      assert.equal(stderr, '');
       assert.match((await alone.call('run_command', { command: 'ls -A' })).text, /^mine$/m);
     } finally {
       await alone.stop();
