@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -158,7 +159,8 @@ static void show_size_of(const json_t *s, const char *what, const char *name)
 		(void)printf("   %s %s", what, show_size((uint64_t)number(s, name), size));
 }
 
-static void show_sandbox(const json_t *s)
+/* `with_principal`: where strangers have them, whose it is. */
+static void show_sandbox(const json_t *s, bool with_principal)
 {
 	char state[64] = "no container", words[32];
 
@@ -176,6 +178,8 @@ static void show_sandbox(const json_t *s)
 	show_size_of(s, "memory", "memory_bytes");
 	show_size_of(s, "workspace", "workspace_bytes");
 	show_size_of(s, "outside", "layer_bytes");
+	if (with_principal)
+		(void)printf("   of %s", text(s, "principal"));
 	(void)puts("");
 }
 
@@ -189,8 +193,10 @@ static int compare(const void *a, const void *b)
 	return uses ? (uses > 0) - (uses < 0) : (idle > 0) - (idle < 0);
 }
 
-static void show_sandboxes(const json_t *sandboxes, size_t max)
+static void show_sandboxes(const json_t *answer, size_t max)
 {
+	const json_t *sandboxes = json_object_get(answer, "sandboxes");
+	const bool is_public = !strcmp(text(answer, "profile"), "public");
 	size_t n = json_array_size(sandboxes);
 	const json_t **rows = calloc(n ? n : 1, sizeof(*rows));
 
@@ -200,7 +206,7 @@ static void show_sandboxes(const json_t *sandboxes, size_t max)
 		rows[i] = json_array_get(sandboxes, i);
 	qsort(rows, n, sizeof(*rows), compare);
 	for (size_t i = 0; i < n && i < max; i++)
-		show_sandbox(rows[i]);
+		show_sandbox(rows[i], is_public);
 	if (n > max)
 		(void)printf("  … and %zu more (--json shows all)\n", n - max);
 	free(rows);
@@ -223,7 +229,7 @@ static void show(const json_t *answer, size_t height)
 
 	left -= show_waiting(json_object_get(answer, "waiting"),
 			     left / 2 < MAX_WAITING ? left / 2 : MAX_WAITING);
-	show_sandboxes(json_object_get(answer, "sandboxes"), left);
+	show_sandboxes(answer, left);
 }
 
 /* ---- the subcommand ---- */

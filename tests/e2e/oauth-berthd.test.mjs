@@ -267,6 +267,7 @@ describe('sign-ins that last', { skip: withoutBerth }, () => {
     const before = berth.guests();
     await sh(one.access_token, 'true');
     const [principal] = berth.guests().filter((name) => !before.includes(name));
+    assert.match(berth.admin('status'), new RegExp(`^  \\S+ +slot .* of ${principal}$`, 'm'));
     await Promise.all([two, three].map((me) => sh(me.access_token, 'true')));
     assert.throws(() => berth.admin('revoke', 'principal', 'guest-nobody'), /not found|there is no/);
     berth.admin('revoke', 'principal', principal);
