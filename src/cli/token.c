@@ -15,6 +15,17 @@ static const char help[] =
 	"secrets; removes one at once. Sandboxes belong to the owner: another token with the same\n"
 	"--owner (default: owner) reaches the same sandboxes.\n";
 
+static void warn_if_refused(const struct options *o)
+{
+	auto_conf struct conf conf = { 0 };
+	struct err ignored;
+
+	if (options_conf(o, &conf, &ignored) == 0 && !(conf.auth & CONF_AUTH_TOKEN))
+		(void)fprintf(stderr,
+			      "berth token: this server refuses tokens until auth.methods has "
+			      "token (auth.methods = oauth,token) and it is started again\n");
+}
+
 static int create(const struct options *o, const char *name, const char *owner)
 {
 	auto_json json_t *answer = NULL;
@@ -25,6 +36,7 @@ static int create(const struct options *o, const char *name, const char *owner)
 	if (admin_ask(o, ADMIN_EITHER, request, &answer, &err) < 0)
 		return cli_fail("token", &err);
 	(void)puts(json_string_value(json_object_get(answer, "token")));
+	warn_if_refused(o);
 	return CLI_OK;
 }
 

@@ -1,6 +1,6 @@
 // Sign-in at the real server, and the real sandbox behind it.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -257,6 +257,12 @@ describe('sign-ins that last', { skip: withoutBerth }, () => {
     assert.equal((await site.post('/revoke', { token: found.body.refresh_token, client_id: client.client_id })).status, 200);
     await berth.crash();
     assert.equal(await statusOf(found.body.access_token), 401);
+  });
+
+  it('a token that this server refuses is called that', async () => {
+    const { stdout, stderr } = spawnSync(join(berth.programs, 'berth'), ['token', 'create', '--name', 'mine', '--config', berth.configFile], { encoding: 'utf8' });
+    assert.equal(await statusOf(stdout.trim()), 401);
+    assert.match(stderr, /^berth token: this server refuses tokens until auth\.methods has token \(auth\.methods = oauth,token\)/);
   });
 
   it('berth revoke: a principal, a client, everybody; what they had is free again', async () => {
