@@ -3,6 +3,7 @@
 #include "cli/doctor.h"
 
 #include "base/parse.h"
+#include "cli/cli.h"
 #include "sys/io.h"
 #include "sys/landlock.h"
 
@@ -77,7 +78,9 @@ void doctor_user_namespaces(const struct doctor_host *host, struct doctor_result
 
 void doctor_apparmor(const struct doctor_host *host, struct doctor_result *ret)
 {
+	char packaging[PATH_MAX];
 	uint64_t value;
+	struct err err;
 
 	(void)host;
 	if (!doctor_sysctl("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", &value) ||
@@ -88,8 +91,12 @@ void doctor_apparmor(const struct doctor_host *host, struct doctor_result *ret)
 	} else {
 		doctor_say(ret, DOCTOR_WARN,
 			   "restricts user namespaces: only prepared slots will work");
-		doctor_fix(ret, "install packaging/apparmor/berth-spawner in /etc/apparmor.d and "
-				"run apparmor_parser -r on it");
+		if (cli_program("packaging", packaging, sizeof(packaging), &err) < 0)
+			(void)snprintf(packaging, sizeof(packaging), "packaging");
+		doctor_fix(ret,
+			   "install -m 644 %.200s/apparmor/berth-spawner /etc/apparmor.d/ && "
+			   "apparmor_parser -r /etc/apparmor.d/berth-spawner",
+			   packaging);
 	}
 }
 
