@@ -128,7 +128,8 @@ static int check_privs(const struct spawner_request *request, struct err *err)
 		return 0;
 	return err_set(err, ERR_INVALID,
 		       "sandbox.no_new_privs = no needs a spawner that has not given up setuid "
-		       "programs: run berth setup again, and restart the server");
+		       "programs: restart the server (with service units: berth setup "
+		       "--systemd, which writes it into them)");
 }
 
 static int launch_native(struct container_plan *plan, struct launch_plan *launch_plan,
