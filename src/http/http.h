@@ -129,7 +129,7 @@ unsigned http_request_header_count(const struct http_request *req, const char *n
 void http_request_each_header(const struct http_request *req,
 			      bool (*fn)(struct view name, struct view value, void *userdata),
 			      void *userdata);
-/* The whole body of a buffered route. */
+/* The whole body of a buffered route, until its handler returns. */
 struct view http_request_body(const struct http_request *req);
 /* Declared length, or UINT64_MAX when chunked. */
 uint64_t http_request_content_length(const struct http_request *req);

@@ -48,6 +48,7 @@ struct http_server {
 	uint32_t max_connections;
 	uint32_t n_conns;
 	uint64_t n_requests; /* since the start */
+	uint64_t body_bytes; /* memory of buffered bodies, without the small ones */
 	usec head_timeout, body_timeout, idle_timeout, write_timeout;
 	struct net_list proxies;
 	struct list conns;
@@ -132,10 +133,12 @@ struct http_request {
 	enum http_method method;
 	char method_name[HTTP_MAX_METHOD + 1];
 	struct buf body;
-	uint64_t n_body; /* bytes seen so far */
+	uint64_t body_counted; /* of it in server->body_bytes */
+	uint64_t n_body;       /* bytes seen so far */
 	char client[NET_ADDRESS_TEXT];
 	char network[NET_NETWORK_TEXT];
 	bool is_https, is_local;
+	bool speaks_for_many; /* no visitor: this machine, or a proxy that names nobody */
 	http_gone_fn *gone;
 	void *gone_userdata;
 	void *data;
@@ -161,6 +164,8 @@ usec server_now(const struct http_server *server);
 void server_later(struct http_server *server, struct http_conn *conn);
 /* Lets the library work soon: it does not notice by itself that it got a socket. */
 void server_kick_mhd(struct http_server *server);
+/* This machine and trusted proxies: nothing is counted by their network. */
+bool server_is_many(const struct http_server *server, const struct net_address *address);
 /* After a connection ended. */
 void server_conn_ended(struct http_server *server);
 
@@ -230,6 +235,17 @@ void request_start(struct http_request *req, const char *method);
 /* The client or we want this connection to end after the answer. */
 bool request_must_close(const struct http_request *req);
 
+/* ---- share.c ---- */
+
+/* False: the network of `req` has its part of the requests already. */
+bool share_takes_request(const struct http_request *req);
+
+enum share_verdict { SHARE_FITS, SHARE_NETWORK_FULL, SHARE_ALL_FULL };
+/* After the body has grown. */
+enum share_verdict share_count_body(struct http_request *req);
+/* Nobody looks at the body any more. */
+void share_drop_body(struct http_request *req);
+
 /* ---- route.c ---- */
 
 void route_find(struct http_request *req);
@@ -245,6 +261,9 @@ enum { HTTP_DATE_SIZE = 80 }; /* for any numbers the compiler can think of */
 void http_date(uint64_t seconds, char out[HTTP_DATE_SIZE]);
 
 enum reply_framing { REPLY_LENGTH, REPLY_CHUNKED, REPLY_UNTIL_CLOSE };
+
+/* For refusals that pass: "Retry-After". */
+extern const struct http_header reply_retry_later[];
 
 /* An answer that we write ourselves. */
 struct reply {

@@ -31,10 +31,12 @@ enum {
 	HTTP_MIN_BYTES_PER_SEC = 1024,
 	HTTP_LINGER_MAX_BYTES = 64 * 1024 * 1024, /* read and dropped after an early answer */
 	HTTP_DEFAULT_CONNECTIONS = 1024,
-	HTTP_NETWORK_PART = 4, /* one network has at most this part of them: a quarter */
+	HTTP_NETWORK_PART = 4, /* one network has at most this part of them, and of the requests */
 	HTTP_LISTEN_BACKLOG = 512,
-	HTTP_ACCEPT_BATCH = 64,    /* in one turn of the loop */
-	HTTP_OWN_DESCRIPTORS = 64, /* of the server, beside those of connections */
+	HTTP_SMALL_BODY = 64 * 1024,         /* memory of a buffered body that nobody counts */
+	HTTP_MAX_BODIES = 256 * 1024 * 1024, /* of all others together; of one network: a quarter */
+	HTTP_ACCEPT_BATCH = 64,              /* in one turn of the loop */
+	HTTP_OWN_DESCRIPTORS = 64,           /* of the server, beside those of connections */
 };
 
 #define HTTP_HEAD_TIMEOUT   (10 * USEC_PER_SEC)

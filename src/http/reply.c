@@ -8,6 +8,8 @@
 
 enum { TEXT_MAX_BYTES = 64 * 1024 };
 
+const struct http_header reply_retry_later[] = { { "Retry-After", "10" }, { NULL, NULL } };
+
 void http_date(uint64_t seconds, char out[HTTP_DATE_SIZE])
 {
 	static const char days[][4] = { "Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat" };

@@ -38,7 +38,7 @@ void request_free(struct http_request *req)
 	list_remove(&req->dead);
 	if (req->release)
 		req->release(req->data);
-	buf_wipe(&req->body);
+	share_drop_body(req);
 	free(req);
 }
 
@@ -191,6 +191,7 @@ static void find_client(struct http_request *req)
 		net_forwarded_client(proxies, peer, last_header(req, "X-Forwarded-For"), &client);
 		req->is_https = view_is_nocase(last_header(req, "X-Forwarded-Proto"), "https");
 	}
+	req->speaks_for_many = server_is_many(req->server, &client);
 	net_address_text(&client, req->client);
 	net_network_text(&client, req->network);
 }

@@ -108,13 +108,46 @@ static void reply_too_large(struct http_request *req)
 			req->route->max_body_bytes);
 }
 
+static void reply_later(struct http_request *req, unsigned status, struct view words)
+{
+	http_reply(req, status, "text/plain; charset=utf-8", words, reply_retry_later);
+}
+
+/* A body for which there is no room any more. */
+static void grow_body(struct http_request *req, struct view chunk)
+{
+	if (buf_add_view(&req->body, chunk) < 0) {
+		reply_later(req, 503, VIEW("503: The server is out of memory, try again later.\n"));
+		return;
+	}
+	switch (share_count_body(req)) {
+	case SHARE_FITS:
+		return;
+	case SHARE_NETWORK_FULL:
+		reply_later(req, 429,
+			    VIEW("429: Your network sends many large requests at once. Try again "
+				 "in a moment.\n"));
+		break;
+	case SHARE_ALL_FULL:
+		reply_later(req, 503,
+			    VIEW("503: Many large requests are on their way here. Try again in a "
+				 "moment.\n"));
+		break;
+	}
+	share_drop_body(req);
+}
+
 void route_head(struct http_request *req)
 {
 	uint64_t length = http_request_content_length(req);
 	const struct http_route *route = req->route;
 
-	/* A request without a body waits for its end, so that the connection lives on. */
-	if (!route) {
+	if (!share_takes_request(req)) {
+		reply_later(req, 429,
+			    VIEW("429: Your network has many requests under way here. Try again "
+				 "in a moment.\n"));
+	} else if (!route) {
+		/* Without a body it waits for its end, so that the connection lives on. */
 		if (length)
 			reply_no_route(req);
 	} else if (length != UINT64_MAX && length > route->max_body_bytes) {
@@ -140,12 +173,10 @@ void route_body(struct http_request *req, struct view chunk)
 		return;
 	}
 	req->n_body += chunk.len;
-	if (route->on_body) {
-		if (route->on_body(req, chunk, route->userdata) < 0)
-			assert(req->is_answered);
-	} else if (buf_add_view(&req->body, chunk) < 0) {
-		http_reply_text(req, 503, "503: The server is out of memory, try again later.\n");
-	}
+	if (!route->on_body)
+		grow_body(req, chunk);
+	else if (route->on_body(req, chunk, route->userdata) < 0)
+		assert(req->is_answered);
 }
 
 void route_complete(struct http_request *req)
@@ -153,10 +184,13 @@ void route_complete(struct http_request *req)
 	const struct http_route *route = req->route;
 
 	req->phase = REQUEST_COMPLETE;
-	if (!route)
+	if (!route) {
 		reply_no_route(req);
-	else if (route->on_body)
+	} else if (route->on_body) {
 		route->on_body_end(req, route->userdata);
-	else
+	} else {
 		route->handler(req, route->userdata);
+		/* Its answer may take hours. */
+		share_drop_body(req);
+	}
 }

@@ -173,14 +173,18 @@ static void set_socket_options(int fd)
 				 sizeof(int));
 }
 
-/* Has the peer's network its part of the connections? This machine and proxies speak for many. */
+bool server_is_many(const struct http_server *server, const struct net_address *address)
+{
+	return net_is_loopback(address) || net_list_has(&server->proxies, address);
+}
+
+/* Has the peer's network its part of the connections? */
 static bool is_crowd(const struct http_server *server, const struct net_address *peer)
 {
 	size_t part = server->max_connections / HTTP_NETWORK_PART, n = 0;
 	struct list *it, *tmp;
 
-	if (server->n_conns <= part || net_is_loopback(peer) ||
-	    net_list_has(&server->proxies, peer))
+	if (server->n_conns <= part || server_is_many(server, peer))
 		return false;
 	list_each(it, tmp, &server->conns)
 	{
@@ -193,12 +197,11 @@ static bool is_crowd(const struct http_server *server, const struct net_address 
 
 static void refuse_crowd(const struct http_server *server, int fd)
 {
-	static const struct http_header later[] = { { "Retry-After", "10" }, { NULL, NULL } };
 	const struct view words = VIEW("Your network has many connections open here. Close some, "
 				       "or try again in a moment.\n");
 	const struct reply reply = { .status = 503,
 				     .content_type = "text/plain; charset=utf-8",
-				     .extra = later,
+				     .extra = reply_retry_later,
 				     .framing = REPLY_LENGTH,
 				     .length = words.len,
 				     .closes = true };
