@@ -104,6 +104,9 @@ struct http_route {
 	http_body_fn *on_body;        /* NULL: the body is buffered; else a streaming route */
 	http_handler_fn *on_body_end; /* streaming routes: the body is complete */
 	void *userdata;               /* borrowed */
+	/* Buffered routes, may be NULL: called before the handler when the headers are there and
+	 * the rest of the body is not. It may answer at once; the body is then not kept. */
+	http_handler_fn *check;
 };
 
 /* The longest matching path wins. A path without route is answered 404. GET includes HEAD: the

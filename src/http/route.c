@@ -137,6 +137,12 @@ static void grow_body(struct http_request *req, struct view chunk)
 	share_drop_body(req);
 }
 
+/* An answer now costs the connection; what has come whole can wait for its handler. */
+static bool is_body_coming(const struct http_request *req)
+{
+	return req->conn->state == CONN_BODY;
+}
+
 void route_head(struct http_request *req)
 {
 	uint64_t length = http_request_content_length(req);
@@ -156,6 +162,8 @@ void route_head(struct http_request *req)
 		route->handler(req, route->userdata);
 	} else {
 		buf_init(&req->body, route->max_body_bytes);
+		if (route->check && is_body_coming(req))
+			route->check(req, route->userdata);
 	}
 	if (!req->is_answered)
 		req->phase = REQUEST_BODY;

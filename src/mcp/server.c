@@ -61,9 +61,9 @@ static void reply_options(struct http_request *req, const struct mcp_headers *he
 		reply_plain(req, headers, 204, "Allow", "POST");
 }
 
-/* Before anything of the body is looked at. False after having answered. */
-static bool may_go_on(struct mcp_server *server, struct http_request *req,
-		      const struct mcp_headers *headers)
+/* What needs no principal. False after having answered. */
+static bool may_ask(struct mcp_server *server, struct http_request *req,
+		    const struct mcp_headers *headers)
 {
 	struct rpc_error refusal = { RPC_INVALID_REQUEST, NULL, NULL };
 
@@ -86,21 +86,47 @@ static bool may_go_on(struct mcp_server *server, struct http_request *req,
 	return true;
 }
 
+/* All that the head tells. False after having answered. */
+static bool admit(struct mcp_server *server, struct http_request *req, struct mcp_headers *headers,
+		  struct mcp_principal *principal)
+{
+	static const struct rpc_error no_json = { RPC_INVALID_REQUEST,
+						  "Content-Type must be application/json", NULL };
+
+	http_request_each_header(req, collect_header, headers);
+	if (!may_ask(server, req, headers) ||
+	    server->config.authenticate(req, principal, server->config.userdata) < 0)
+		return false;
+	/* Only now: clients send a GET or HEAD without a token to read the challenge. */
+	if (http_request_method(req) != HTTP_POST) {
+		reply_plain(req, headers, 405, "Allow", "POST");
+		return false;
+	}
+	if (!mcp_headers_are_json(headers)) {
+		reply_error(req, headers, 415, &no_json);
+		return false;
+	}
+	return true;
+}
+
+/* Nothing of the body is kept for strangers. */
+static void check(struct http_request *req, void *userdata)
+{
+	struct mcp_headers headers = { 0 };
+	struct mcp_principal principal = { 0 };
+
+	(void)admit(userdata, req, &headers, &principal);
+}
+
 static json_t *read_body(struct http_request *req, const struct mcp_headers *headers)
 {
-	struct rpc_error error = { RPC_INVALID_REQUEST, "Content-Type must be application/json" };
+	struct rpc_error error = { RPC_PARSE_ERROR, NULL, NULL };
 	auto_buf struct buf message = BUF_INIT(1024);
 	struct err err;
-	json_t *body;
+	json_t *body = json_parse_allow_nul(http_request_body(req), &err);
 
-	if (!mcp_headers_are_json(headers)) {
-		reply_error(req, headers, 415, &error);
-		return NULL;
-	}
-	body = json_parse_allow_nul(http_request_body(req), &err);
 	if (body)
 		return body;
-	error.code = RPC_PARSE_ERROR;
 	error.message = buf_addf(&message, "Parse error: %s", err.msg) == 0 ? buf_str(&message)
 									    : "Parse error";
 	reply_error(req, headers, 400, &error);
@@ -131,16 +157,9 @@ static void handle(struct http_request *req, void *userdata)
 	struct mcp_principal principal = { 0 };
 	struct exchange *ex;
 
-	http_request_each_header(req, collect_header, &headers);
-	if (!may_go_on(server, req, &headers) ||
-	    server->config.authenticate(req, &principal, server->config.userdata) < 0)
+	/* Again if check() ran: while the body came, the sign-in may have ended. */
+	if (!admit(server, req, &headers, &principal))
 		return;
-	/* Only now: clients send a GET or HEAD without a token to read the challenge. */
-	if (http_request_method(req) != HTTP_POST) {
-		reply_plain(req, &headers, 405, "Allow", "POST");
-		return;
-	}
-
 	auto_json json_t *body = read_body(req, &headers);
 	if (!body)
 		return;
@@ -231,6 +250,7 @@ static int add_routes(struct mcp_server *server, struct http_server *http, struc
 				   HTTP_OPTIONS | HTTP_PATCH | HTTP_OTHER,
 			.max_body_bytes = server->config.max_body_bytes,
 			.handler = handle,
+			.check = check,
 			.userdata = server,
 		};
 

@@ -158,6 +158,23 @@ test('sign-in is asked for before the body is read', async () => {
   assert.equal(answer.status, 401);
 });
 
+test('who may not call hears so before the body comes, and nothing of it is asked for', async () => {
+  const refused = async (status, headers) => {
+    const socket = net.connect(server.port, '127.0.0.1');
+    let text = '';
+    const ended = new Promise((done, fail) => socket.on('data', (chunk) => (text += chunk)).on('error', fail).on('end', done));
+    socket.write(`POST /mcp HTTP/1.1\r\n${headers}\r\nExpect: 100-continue\r\nContent-Length: 3000000\r\n\r\n`);
+    await ended;
+    socket.destroy();
+    assert.match(text, new RegExp(`^HTTP/1.1 ${status} `), headers);
+  };
+  const json = 'Host: 127.0.0.1\r\nContent-Type: application/json';
+  await refused(401, `${json}\r\nX-Test-Principal: ${'x'.repeat(200)}`);
+  await refused(403, json.replace('127.0.0.1', 'evil.example'));
+  await refused(403, `${json}\r\nOrigin: https://evil.example`);
+  await refused(415, json.replace('application/json', 'text/plain'));
+});
+
 test('a body over the limit is refused, one at the limit is not', async () => {
   const fill = (size) => JSON.stringify(request('ping', { _meta: { x: '' } })).replace('"x":""', `"x":"${'x'.repeat(size)}"`);
   assert.equal((await post(url, fill(4 * 1024 * 1024 - 1000))).status, 200);

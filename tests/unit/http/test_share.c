@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Behind a proxy: what one network and all may have under way, and how long a body is kept. */
+/* Behind a proxy: what one network and all may have under way, and what is kept of a body. */
 #include "http/internal.h"
 
 #include <arpa/inet.h>
@@ -24,7 +24,7 @@ struct world {
 	sd_event *event;
 	struct http_server *server;
 	struct http_request *waiting; /* the last that a handler keeps */
-	unsigned streams;
+	unsigned streams, checks;
 };
 
 static void on_gone(struct http_request *req, void *userdata)
@@ -57,6 +57,22 @@ static void on_hello(struct http_request *req, void *userdata)
 	http_reply_text(req, 200, "hello\n");
 }
 
+static void check_token(struct http_request *req, void *userdata)
+{
+	struct world *w = userdata;
+
+	w->checks++;
+	if (!http_request_header(req, "Authorization").p)
+		http_reply_text(req, 401, "who are you?\n");
+}
+
+static void on_guarded(struct http_request *req, void *userdata)
+{
+	check_token(req, userdata);
+	if (http_request_header(req, "Authorization").p)
+		http_reply_text(req, 200, "%zu bytes\n", http_request_body(req).len);
+}
+
 static int set_up(void **state)
 {
 	static struct world w;
@@ -65,9 +81,12 @@ static int set_up(void **state)
 					    .max_connections = MAX_CONNECTIONS,
 					    .trusted_proxies = "127.0.0.0/8" };
 	const struct http_route routes[] = {
-		{ "/wait", HTTP_MATCH_EXACT, HTTP_POST, MAX_BODY, on_wait, 0, 0, &w },
-		{ "/stream", HTTP_MATCH_EXACT, HTTP_GET, 0, on_stream, 0, 0, &w },
-		{ "/hello", HTTP_MATCH_EXACT, HTTP_GET | HTTP_POST, MAX_BODY, on_hello, 0 },
+		{ "/wait", HTTP_MATCH_EXACT, HTTP_POST, MAX_BODY, on_wait, 0, 0, &w, 0 },
+		{ "/stream", HTTP_MATCH_EXACT, HTTP_GET, 0, on_stream, 0, 0, &w, 0 },
+		{ "/hello", HTTP_MATCH_EXACT, HTTP_GET | HTTP_POST, MAX_BODY, on_hello, 0, 0, 0,
+		  0 },
+		{ "/guarded", HTTP_MATCH_EXACT, HTTP_POST, MAX_BODY, on_guarded, 0, 0, &w,
+		  check_token },
 	};
 	struct err err;
 
@@ -267,6 +286,43 @@ static void test_a_body_ends_with_its_handler(void **state)
 	assert_non_null(strstr(answer_of(w, fd), "HTTP/1.1 200 "));
 }
 
+static void test_a_check_comes_before_the_body(void **state)
+{
+	struct world *w = *state;
+	auto_fd int fd = ask(w, "POST /guarded", OTHER, MAX_BODY);
+	const char *answer;
+
+	/* Nothing came but the head, and the client need not stop at once. */
+	assert_int_equal(w->checks, 1);
+	assert_int_equal(w->server->body_bytes, 0);
+	bring(w, fd, MAX_BODY);
+	answer = answer_of(w, fd);
+	assert_non_null(strstr(answer, "HTTP/1.1 401 "));
+	assert_non_null(strstr(answer, "\r\n\r\nwho are you?\n"));
+	assert_int_equal(recv(fd, &(char){ 0 }, 1, 0), 0);
+	assert_int_equal(w->checks, 1);
+
+	int other = ask(w, "POST /guarded HTTP/1.1\r\nAuthorization: x\r\nX-Rest:", OTHER, LARGE);
+	bring(w, other, LARGE);
+	expect(w, other, "200");
+	assert_int_equal(w->checks, 3);
+}
+
+/* An ordinary client sends all at once, and keeps its connection when it has to sign in. */
+static void test_whole_requests_keep_their_connection(void **state)
+{
+	static const char whole[] =
+		"POST /guarded HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+	struct world *w = *state;
+	auto_fd int fd = open_client(w);
+
+	for (unsigned i = 1; i <= 3; i++) {
+		say(w, fd, whole);
+		assert_non_null(strstr(answer_of(w, fd), "HTTP/1.1 401 "));
+		assert_int_equal(w->checks, i);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -276,6 +332,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_one_network_has_a_part_of_the_bodies, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_body_ends_with_its_handler, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_a_check_comes_before_the_body, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(test_whole_requests_keep_their_connection, set_up,
 						tear_down),
 	};
 
