@@ -1,7 +1,9 @@
 // Sign-in over TLS, through Debian's nginx and Caddy with the public configurations of packaging/.
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import http from 'node:http';
+import https from 'node:https';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { withoutBerth } from './lib/berth.mjs';
@@ -127,3 +129,37 @@ for (const { name, program, publicSite, start } of PROXIES)
       for (const path of ['/mcp', '/token', '/.well-known/oauth-authorization-server']) assert.equal((await plain(socket, path, 'POST')).status, 404, path);
     });
   });
+
+describe('connections to nginx', { skip: existsSync(PROXIES[0].program) ? false : `needs ${PROXIES[0].program}` }, () => {
+  it('an IPv6 network of 64 bits counts as one, an IPv4 address for itself', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'berth-proxy-'));
+    const held = new Map();
+    const backend = http.createServer((req) => held.get(req.headers['x-number'])()).listen(0, '127.0.0.1');
+    const port = await freePort();
+    // Two instead of 500, and we say where we come from.
+    const adapt = (text) => `set_real_ip_from 127.0.0.1;\nreal_ip_header X-From;\n${text.replace('limit_conn berth_clients 500', 'limit_conn berth_clients 2')}`;
+    const proxy = await PROXIES[0].start(dir, { site: PROXIES[0].publicSite, port, backend: `127.0.0.1:${backend.address().port}`, ...certificate(dir), adapt });
+    const agent = new https.Agent({ keepAlive: true });
+    const from = (address) => new Promise((done, fail) => {
+      const number = String(held.size);
+      held.set(number, () => done('held'));
+      https.request({ host: '127.0.0.1', port, agent, headers: { Host: 'localhost', 'X-From': address, 'X-Number': number } }, (res) => done(res.resume().statusCode))
+        .on('error', fail).end();
+    });
+    try {
+      for (const [address, outcome] of [
+        ['2001:db8:0:1::1', 'held'], ['2001:db8:0:1::2', 'held'], ['2001:db8:0:1::3', 429], ['2001:db8:0:1:ffff::4', 429],
+        ['2001:db8:0:2::1', 'held'],
+        ['2001:db8:0:a::a0a', 'held'], ['2001:db8:0:a::a0b', 'held'], ['2001:db8:0:a:a00::a', 429], // bytes that are line ends
+        ['192.0.2.1', 'held'], ['192.0.2.1', 'held'], ['192.0.2.1', 429], ['192.0.2.2', 'held'],
+        ['::ffff:198.51.100.1', 'held'], ['::ffff:198.51.100.1', 'held'], ['::ffff:198.51.100.1', 429], ['::ffff:198.51.100.2', 'held'],
+      ]) assert.equal(await from(address), outcome, address);
+    } finally {
+      agent.destroy();
+      await proxy.stop('SIGTERM');
+      backend.closeAllConnections();
+      backend.close();
+      rmSync(dir, { recursive: true });
+    }
+  });
+});

@@ -13,7 +13,7 @@ export function certificate(dir) {
 }
 
 /** A site of packaging/ for nginx as an operator adapts it, inside a main configuration without root. */
-function nginxConfig(dir, { site, port, backend, key, cert, secret = '' }) {
+function nginxConfig(dir, { site, port, backend, key, cert, secret = '', adapt = (text) => text }) {
   const adapted = readFileSync(join(repoDir, 'packaging', site), 'utf8')
     .replaceAll('@host@', 'localhost')
     .replaceAll('@secret@', secret)
@@ -26,7 +26,7 @@ function nginxConfig(dir, { site, port, backend, key, cert, secret = '' }) {
     .replace('/var/log/nginx/berth.log', `${dir}/access.log`);
   const temps = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${dir}/${name};`).join('\n');
   const file = join(dir, 'nginx.conf');
-  writeFileSync(join(dir, 'site.conf'), adapted);
+  writeFileSync(join(dir, 'site.conf'), adapt(adapted));
   writeFileSync(file, `user root;\nworker_processes 1;\npid ${dir}/pid;\nerror_log ${dir}/error.log;\nevents {}\nhttp {\n${temps}\ninclude ${dir}/site.conf;\n}\n`);
   return file;
 }
