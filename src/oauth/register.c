@@ -37,14 +37,35 @@ static int make_room(struct oauth *oauth, struct err *err)
 	return store_client_evict(oauth->store, oauth_seconds(oauth) - OAUTH_EVICTABLE_AGE_S, err);
 }
 
+static bool is_in_rate(struct oauth *oauth, struct http_request *req, usec *ret_wait)
+{
+	return oauth_take_for(oauth, OAUTH_RATE_NEW_CLIENT, req, ret_wait) &&
+	       oauth_take(oauth, OAUTH_RATE_NEW_CLIENT_ALL, VIEW("all"), ret_wait);
+}
+
+/*
+ * Somebody registers the same again and relies on the row from now on: it is as good as new, so
+ * that it is not swept, and does not make room, before the sign-in. No more of them than of new
+ * ones, or a flood could keep a full table from ever making room; the answer is the same.
+ */
+static int renew(struct oauth *oauth, struct http_request *req, const struct store_client *known,
+		 struct err *err)
+{
+	uint64_t now = oauth_seconds(oauth);
+	usec wait;
+
+	if (known->created + OAUTH_TOUCH_S > now || !is_in_rate(oauth, req, &wait))
+		return 0;
+	return store_client_renew(oauth->store, known->id, now, err);
+}
+
 /* A new row, within the rates and the room. -1 after having replied. */
 static int admit(struct oauth *oauth, struct http_request *req, struct err *err)
 {
 	usec wait = 0;
 	int room;
 
-	if (!oauth_take_for(oauth, OAUTH_RATE_NEW_CLIENT, req, &wait) ||
-	    !oauth_take(oauth, OAUTH_RATE_NEW_CLIENT_ALL, VIEW("all"), &wait)) {
+	if (!is_in_rate(oauth, req, &wait)) {
 		reply_slow_down(req, cors, wait,
 				"Too many new apps are registering. Try again later.");
 		return -1;
@@ -72,9 +93,8 @@ static int ensure_row(struct oauth *oauth, struct http_request *req, const struc
 	r = store_client_get(oauth->store, id, &known, &err);
 	if (r == 1) {
 		oauth->counts.registrations_known++;
-		return 0;
-	}
-	if (r == 0) {
+		r = renew(oauth, req, &known, &err);
+	} else if (r == 0) {
 		if (admit(oauth, req, &err) < 0)
 			return -1;
 		r = add_row(oauth, reg, id, &err);

@@ -76,6 +76,18 @@ int store_client_touch(struct store *store, const uint8_t id[STORE_HASH_BYTES], 
 	return store_run(store, st, err);
 }
 
+int store_client_renew(struct store *store, const uint8_t id[STORE_HASH_BYTES], uint64_t now,
+		       struct err *err)
+{
+	sqlite3_stmt *st;
+
+	if (store_statement(store, "UPDATE clients SET created = ?2 WHERE id = ?1", &st, err) < 0)
+		return -1;
+	store_bind_blob(st, 1, id, STORE_HASH_BYTES);
+	store_bind_u64(st, 2, now);
+	return store_run(store, st, err);
+}
+
 int store_client_remove(struct store *store, const uint8_t id[STORE_HASH_BYTES], struct err *err)
 {
 	sqlite3_stmt *st;
@@ -122,7 +134,8 @@ int store_client_expire(struct store *store, uint64_t unused_before, uint64_t us
 
 	if (store_statement(store,
 			    "DELETE FROM clients WHERE "
-			    "(CASE last_used WHEN 0 THEN created < ?1 ELSE last_used < ?2 END) AND "
+			    "(CASE last_used WHEN 0 THEN created < ?1 "
+			    "ELSE max(created, last_used) < ?2 END) AND "
 			    "NOT EXISTS (SELECT 1 FROM families WHERE client = clients.id)",
 			    &st, err) < 0)
 		return -1;

@@ -17,9 +17,9 @@ struct store_client {
 	uint8_t id[STORE_HASH_BYTES];
 	char name[STORE_CLIENT_NAME_BYTES]; /* what the app calls itself; unverified */
 	char *redirect_uris;                /* owned; separated by newlines */
-	uint64_t created;
-	uint64_t last_used; /* last sign-in or token request; 0: never */
-	uint32_t families;  /* live sign-ins; filled by store_client_each() only */
+	uint64_t created;                   /* or registered again since */
+	uint64_t last_used;                 /* last sign-in or token request; 0: never */
+	uint32_t families;                  /* live sign-ins; filled by store_client_each() only */
 };
 
 void store_client_done(struct store_client *client);
@@ -33,6 +33,9 @@ int store_client_get(struct store *store, const uint8_t id[STORE_HASH_BYTES],
 		     struct store_client *ret, struct err *err) MUST_CHECK;
 int store_client_touch(struct store *store, const uint8_t id[STORE_HASH_BYTES], uint64_t now,
 		       struct err *err) MUST_CHECK;
+/* It was registered again: as good as made `now`. */
+int store_client_renew(struct store *store, const uint8_t id[STORE_HASH_BYTES], uint64_t now,
+		       struct err *err) MUST_CHECK;
 /* Its sign-ins go with it. */
 int store_client_remove(struct store *store, const uint8_t id[STORE_HASH_BYTES],
 			struct err *err) MUST_CHECK;
@@ -43,7 +46,7 @@ int store_client_count(struct store *store, uint64_t *ret, struct err *err) MUST
  */
 int store_client_evict(struct store *store, uint64_t created_before, struct err *err) MUST_CHECK;
 /* Removes rows without live sign-ins: never used ones made before `unused_before`, others last used
- * before `used_before`. */
+ * and made before `used_before`. */
 int store_client_expire(struct store *store, uint64_t unused_before, uint64_t used_before,
 			struct err *err) MUST_CHECK;
 

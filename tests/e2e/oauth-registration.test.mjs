@@ -1,7 +1,7 @@
 // Dynamic client registration.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { OauthServer, register, signIn } from './lib/oauth.mjs';
+import { authorizeUrl, newVerifier, OauthServer, register, signIn } from './lib/oauth.mjs';
 
 let server;
 before(async () => (server = await OauthServer.start()));
@@ -135,6 +135,36 @@ test('unused clients expire after a week, used ones are kept', async (t) => {
   await own.advance(2 * 86400);
   await own.command('sweep');
   assert.equal((await own.counts()).clients, 1);
+});
+
+test('who registers the same again can rely on it, however old the first one is', async (t) => {
+  const own = await OauthServer.start({ max_clients: 2 });
+  t.after(() => own.stop());
+  const { client_id: id } = await register(own, { client_name: 'again' });
+  const known = async () => (await own.fetch(authorizeUrl(own, { client_id: id }, { code_challenge: newVerifier().challenge }))).status;
+  await own.advance(7 * 86400 - 60);
+  await register(own, { client_name: 'other' });
+  assert.equal((await register(own, { client_name: 'again' })).client_id, id);
+  await own.advance(3000);
+  await own.command('sweep');
+  assert.equal(await known(), 200);
+  // Nor does it make room, though the other one was made a moment before.
+  await own.advance(500);
+  await assert.rejects(register(own, { client_name: 'third' }), ({ answer }) => answer.status === 429);
+  assert.equal(await known(), 200);
+});
+
+test('no more old ones are renewed than new ones are made', async (t) => {
+  const own = await OauthServer.start({ clients_per_hour: 2 });
+  t.after(() => own.stop());
+  const created = async () => Object.fromEntries(JSON.parse(await own.command('clients')).map((one) => [one.name, one.created]));
+  for (const client_name of ['a', 'b']) await register(own, { client_name });
+  const before = await created();
+  await own.advance(3601);
+  for (const client_name of ['c', 'a', 'b', 'b']) await register(own, { client_name });
+  const after = await created();
+  assert.ok(after.a >= before.a + 3600);
+  assert.equal(after.b, before.b);
 });
 
 test('new registrations have a rate, known ones do not', async (t) => {

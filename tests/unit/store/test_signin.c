@@ -57,13 +57,19 @@ static void test_clients_expire(void **state)
 	struct store_client old = make_client(f->store, 2, 100, 150);
 	struct store_client fresh = make_client(f->store, 3, 100, 500);
 	struct store_client live = make_client(f->store, 4, 100, 0);
+	struct store_client again = make_client(f->store, 5, 100, 0);
+	struct store_client used_again = make_client(f->store, 6, 100, 150);
 	struct err err;
 
 	(void)make_family(f->store, &live, 1);
+	assert_int_equal(store_client_renew(f->store, again.id, 101, &err), 0);
+	assert_int_equal(store_client_renew(f->store, used_again.id, 200, &err), 0);
 	assert_int_equal(store_client_expire(f->store, 101, 200, &err), 0);
 	assert_false(has_client(f->store, &never));
 	assert_false(has_client(f->store, &old));
 	assert_true(has_client(f->store, &fresh));
+	assert_true(has_client(f->store, &again));
+	assert_true(has_client(f->store, &used_again));
 	assert_true(has_client(f->store, &live));
 }
 
