@@ -76,13 +76,16 @@ static int set_public_url(struct server *server, const char *address, struct err
 {
 	auto_buf struct buf url = BUF_INIT(1024);
 	bool is_v6 = strchr(address, ':') != NULL;
+	uint16_t port = http_server_port(server->http);
 	int r;
 
 	if (server->conf.public_url[0])
 		r = buf_add_str(&url, server->conf.public_url);
 	else
-		r = buf_addf(&url, "http://%s%s%s:%u", is_v6 ? "[" : "", address, is_v6 ? "]" : "",
-			     http_server_port(server->http));
+		r = buf_addf(&url, "http://%s%s%s", is_v6 ? "[" : "", address, is_v6 ? "]" : "");
+	/* The scheme's own port is in no browser's Origin. */
+	if (r == 0 && !server->conf.public_url[0] && port != 80)
+		r = buf_addf(&url, ":%u", port);
 	server->public_url = r == 0 ? buf_take(&url) : NULL;
 	return server->public_url ? 0 : err_sys(err, ENOMEM, "make the public URL");
 }

@@ -239,6 +239,16 @@ static bool is_placeholder(const char *url)
 	return false;
 }
 
+/* Browsers leave it out of the origin that they send, which is compared with the URL's. */
+static bool has_default_port(const char *url)
+{
+	bool is_https = strncmp(url, "https://", 8) == 0;
+	struct view host = view_str(url + (is_https ? 8 : 7));
+
+	return view_ends(view_first(host, view_find(host, '/')),
+			 is_https ? VIEW(":443") : VIEW(":80"));
+}
+
 static int check_url(struct conf *conf, struct err *err)
 {
 	size_t len = strlen(conf->public_url);
@@ -254,6 +264,11 @@ static int check_url(struct conf *conf, struct err *err)
 	if (strncmp(conf->public_url, "https://", 8) != 0 &&
 	    strncmp(conf->public_url, "http://", 7) != 0)
 		return err_set(err, ERR_INVALID, "server.public_url must start with https://");
+	if (has_default_port(conf->public_url))
+		return err_set(err, ERR_INVALID,
+			       "server.public_url names the port that its scheme has anyway (%s): "
+			       "leave it out, as browsers do",
+			       conf->public_url);
 	if (strpbrk(conf->public_url, "?# \t\"\\"))
 		return err_set(err, ERR_INVALID,
 			       "server.public_url may not have a query, a fragment or blanks");
