@@ -36,9 +36,18 @@
 		if (work.value)
 			return;
 		event.preventDefault();
-		form.querySelector("button").disabled = true;
+		const button = form.querySelector("button");
+		button.disabled = true;
 		state.textContent = "One moment: your browser is working…";
-		work.value = String(await search());
-		form.submit();
+		try {
+			work.value = String(await search());
+			form.submit();
+			state.textContent = "";
+		} catch {
+			state.textContent = "Your browser cannot do this computation: it has to be a current one, "
+				+ "and the address of this page has to begin with https.";
+		}
+		// An app with links of its own leaves the page where it is: the button then works again.
+		button.disabled = false;
 	});
 })();

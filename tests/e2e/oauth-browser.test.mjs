@@ -264,6 +264,27 @@ test('proof of work, and only then a page with a script', options, async (t) => 
   await plain.getByRole('heading', { name: 'Your browser has to do a small computation' }).waitFor();
 });
 
+test('proof of work: the button works again afterwards, and says what is wrong', options, async (t) => {
+  const strict = await OauthServer.start({ proof_of_work_bits: 8 });
+  t.after(() => strict.stop());
+  const client = await register(strict, { redirect_uris: [CURSOR] });
+  const url = () => authorizeUrl(strict, client, { code_challenge: newVerifier().challenge }).href;
+  const { page } = await fresh(t);
+  await page.goto(url());
+  const first = await pressAndStay(page);
+  assert.equal(first.status, 303);
+  await page.waitForFunction(() => !document.querySelector('button').disabled);
+  assert.equal(await page.locator('#work-state').textContent(), '');
+  assert.deepEqual(await pressAndStay(page), first);
+  // Where the page is not secure there is no such function.
+  const { page: bare } = await fresh(t);
+  await bare.addInitScript(() => Object.defineProperty(Crypto.prototype, 'subtle', { get: () => undefined }));
+  await bare.goto(url());
+  await bare.getByRole('button', BUTTON).click();
+  await bare.getByText('cannot do this computation').waitFor();
+  assert.ok(await bare.getByRole('button', BUTTON).isEnabled());
+});
+
 const LONG = `A${'very'.repeat(20)}longname`;
 const LOOKS = {
   button: async (page) => page.goto((await app(CURSOR, {}, LONG)).url),
