@@ -12,7 +12,7 @@ enum pages_problem {
 	PAGES_BAD_REDIRECT, /* it wants to send the visitor where it did not say before */
 	PAGES_TOO_OLD,      /* the page, or its press, is over */
 	PAGES_NO_COOKIE,
-	PAGES_FOREIGN,  /* the form was sent by another site */
+	PAGES_FOREIGN,  /* another site sent the form, or asked for a part of its own page */
 	PAGES_NO_WORK,  /* proof of work is missing or wrong */
 	PAGES_TOO_MANY, /* new sandboxes of this network */
 	PAGES_HELD,     /* sandboxes in use by this network */

@@ -11,32 +11,12 @@
 #include <sodium.h>
 #include <stdio.h>
 
-/*
- * Browsers say where a form comes from. What they do not send (curl, old browsers) is left to the
- * cookie, which a foreign site's form never carries (SameSite).
- */
-static bool is_own_form(const struct oauth *oauth, const struct http_request *req)
-{
-	struct view site = http_request_header(req, "Sec-Fetch-Site");
-	struct view origin = http_request_header(req, "Origin");
-
-	if (site.p && !view_is(site, "same-origin"))
-		return false;
-	if (!origin.p || view_is(origin, oauth->issuer))
-		return true;
-	return view_is(origin, "null") && site.p != NULL;
-}
-
 /* Opens the sealed request and ties it to the browser. -1 after having replied. */
 static int read_press(struct oauth *oauth, struct http_request *req, struct url_form *form,
 		      struct request *request)
 {
 	uint8_t cookie[SECRET_HASH_BYTES];
 
-	if (!is_own_form(oauth, req)) {
-		pages_problem(req, 403, PAGES_FOREIGN, NULL);
-		return -1;
-	}
 	if (!media_is(req, "application/x-www-form-urlencoded") ||
 	    url_form_parse(form, http_request_body(req)) < 0 ||
 	    url_form_has_duplicate(form, NULL)) {

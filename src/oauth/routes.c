@@ -110,6 +110,38 @@ static void refuse_rate(const struct oauth_endpoint *e, struct http_request *req
 		pages_slow_down(req, wait);
 }
 
+/*
+ * Browsers say where a form comes from. What they do not send (curl, old browsers) is left to the
+ * cookie, which a foreign site's form never carries (SameSite).
+ */
+static bool is_own_form(const struct oauth *oauth, struct view site, struct view origin)
+{
+	if (site.p && !view_is(site, "same-origin"))
+		return false;
+	if (!origin.p || view_is(origin, oauth->issuer))
+		return true;
+	return view_is(origin, "null") && site.p != NULL;
+}
+
+/* An app's site sends people to our page in a window of its own; as a picture, a script, a frame or
+ * a fetch another site has no use for it. */
+static bool is_own_part(struct view site, struct view destination)
+{
+	return !site.p || view_is(site, "same-origin") || !destination.p ||
+	       view_is(destination, "document");
+}
+
+/* Asked before any rate is taken: another site, in the browser of one visitor, would use up what
+ * the visitor's whole network may do. */
+static bool is_foreign(const struct oauth *oauth, const struct http_request *req)
+{
+	struct view site = http_request_header(req, "Sec-Fetch-Site");
+
+	if (http_request_method(req) == HTTP_POST)
+		return !is_own_form(oauth, site, http_request_header(req, "Origin"));
+	return !is_own_part(site, http_request_header(req, "Sec-Fetch-Dest"));
+}
+
 static void dispatch(struct http_request *req, void *userdata)
 {
 	const struct oauth_route *route = userdata;
@@ -123,6 +155,8 @@ static void dispatch(struct http_request *req, void *userdata)
 		refuse_method(e, req);
 	else if (http_request_body(req).len > e->max_body)
 		refuse_size(e, req);
+	else if (!e->cors && is_foreign(route->oauth, req))
+		pages_problem(req, 403, PAGES_FOREIGN, NULL);
 	else if (!oauth_take_for(route->oauth, e->rate, req, &wait))
 		refuse_rate(e, req, wait);
 	else

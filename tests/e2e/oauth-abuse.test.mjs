@@ -129,6 +129,29 @@ test('512 sign-ins of one network: which ones make room', async (t) => {
   assert.equal(await whoami(server, renewed.body.access_token), holders[0]);
 });
 
+test('another site cannot use up what a network may do, through the browser of one visitor', async (t) => {
+  const server = await proxied(t, { pages_per_minute: 5, presses_per_minute: 5 });
+  const client = await register(server);
+  const url = authorizeUrl(server, client, { code_challenge: newVerifier().challenge });
+  const page = await openPage(server, url, from('192.0.2.1'));
+  const foreign = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', ...from('192.0.2.1') };
+  const get = async (path, headers) => (await server.fetch(path, { headers: { ...headers, ...from('192.0.2.1') } })).status;
+  for (let i = 0; i < 10; i++) {
+    const answer = await press(server, page, {}, foreign);
+    assert.equal(answer.status, 403);
+    assert.match(answer.html, /another site/i);
+    for (const destination of ['image', 'iframe', 'empty'])
+      assert.equal(await get(url, { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': destination }), 403);
+    assert.equal(await get('/work.js', { 'sec-fetch-site': 'same-site', 'sec-fetch-dest': 'script' }), 403);
+  }
+  assert.equal((await press(server, page, {}, from('192.0.2.1'))).status, 303);
+  // An app's site opens the page; the page has its own script.
+  assert.equal(await get(url, { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' }), 200);
+  assert.equal(await get('/work.js', { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'script' }), 200);
+  assert.equal(await get(url, {}), 200);
+  assert.equal(await get(url, {}), 429);
+});
+
 test('every endpoint has a rate, and says so in its own way', async (t) => {
   const server = await OauthServer.start({ requests_per_minute: 5, pages_per_minute: 5, tokens_per_minute: 5 });
   t.after(() => server.stop());
