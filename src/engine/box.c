@@ -89,6 +89,7 @@ static void box_finish(struct engine_box *box, const char *why)
 				      "busy; files are kept, try again");
 		else
 			(void)err_set(&err, ERR_SYSTEM, "start the container: %s", reason);
+		err.sys_errno = gone.start_error;
 		gone.started(gone.started_userdata, NULL, &err);
 	} else if (gone.ended) {
 		gone.ended(gone.ended_userdata, reason);
@@ -277,6 +278,7 @@ static void on_started(struct engine_box *box, const struct spawner_event *event
 	struct err err;
 
 	if (event->error) {
+		box->start_error = (int)event->error;
 		box_finish(box, event->text);
 		return;
 	}

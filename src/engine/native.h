@@ -61,7 +61,8 @@ struct engine_box {
 	uint32_t slot;
 	enum box_state state;
 	bool was_running;
-	bool is_late; /* it did not start in time */
+	bool is_late;    /* it did not start in time */
+	int start_error; /* positive errno of the spawner's, or 0 */
 	struct chan *init;
 	int counters[SPAWNER_NUM_COUNTERS]; /* files to read them from, or -1 */
 	sd_event_source *deadline;          /* for starting, and for dying once init hung up */

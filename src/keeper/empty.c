@@ -15,6 +15,7 @@
 enum {
 	DENTS_BYTES = 64 * 1024,
 	MAX_STALLS = 4, /* rounds without any progress before it is given up */
+	RELIEF = 64,    /* entries deleted at a full quota before it is tried again */
 	NAME_BYTES = 40,
 };
 
@@ -22,9 +23,14 @@ struct sweep {
 	int trash;
 	char trash_name[NAME_BYTES];
 	uint64_t next, done; /* numbers in the trash: the next free one, the next to work on */
-	uint64_t deleted;
-	int error; /* the last one, negative; only reported when nothing moves any more */
+	int64_t deleted;     /* less the trash folder, while that is there */
+	int error;           /* the last one, negative; only reported when nothing moves any more */
 };
+
+bool is_no_room(int r)
+{
+	return r == -EDQUOT || r == -ENOSPC;
+}
 
 typedef void entry_fn(struct sweep *s, int dir, const char *name);
 
@@ -77,29 +83,103 @@ static void remove_if_simple(struct sweep *s, int dir, const char *name)
 	(void)remove_simple(s, dir, name);
 }
 
-static void remove_or_move(struct sweep *s, int dir, const char *name)
+/* A sub-folder of `dir` to go into, or -ENOENT. */
+static int open_a_folder(int dir)
+{
+	_Alignas(struct dirent64) char dents[DENTS_BYTES];
+	ssize_t n;
+
+	if (lseek(dir, 0, SEEK_SET) < 0)
+		return -errno;
+	while ((n = getdents64(dir, dents, sizeof(dents))) > 0) {
+		for (ssize_t at = 0; at < n;) {
+			const struct dirent64 *e = (const void *)(dents + at);
+			int fd;
+
+			at += e->d_reclen;
+			if (is_dot(e->d_name))
+				continue;
+			fd = openat(dir, e->d_name,
+				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+			if (fd >= 0)
+				return fd;
+		}
+	}
+	return n < 0 ? -errno : -ENOENT;
+}
+
+/* Takes `dir`. Deletes the files and empty folders of the first one on a way down that has any. */
+static int relieve_once(struct sweep *s, int dir)
+{
+	int64_t before = s->deleted;
+
+	while (dir >= 0) {
+		int64_t r = each_entry(s, dir, remove_if_simple);
+		int below = r > 0 && s->deleted == before ? open_a_folder(dir) : -ENOENT;
+
+		(void)close(dir);
+		if (r < 0)
+			return (int)r;
+		dir = below;
+	}
+	return s->deleted == before ? -ENOSPC : 0;
+}
+
+/*
+ * Where the quota is so full that a folder can neither be made nor renamed: deletes some of what
+ * is below `name` of `parent`, if anything is there. More than one entry, for trying again may
+ * cost the file system a whole transaction.
+ */
+static int relieve(struct sweep *s, int parent, const char *name)
+{
+	int64_t enough = s->deleted + RELIEF;
+	int r = 0;
+
+	for (int64_t before = s->deleted; r == 0 && s->deleted < enough;) {
+		int dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+		r = dir < 0 ? -errno : relieve_once(s, dir);
+		if (r == -ENOSPC && s->deleted > before)
+			return 0;
+	}
+	return r;
+}
+
+static int move(struct sweep *s, int dir, const char *name)
 {
 	char number[NAME_BYTES];
 
-	if (remove_simple(s, dir, name))
-		return;
 	(void)snprintf(number, sizeof(number), "%" PRIu64, s->next);
-	if (renameat(dir, name, s->trash, number) == 0)
-		s->next++;
-	else
-		s->error = -errno;
+	if (renameat(dir, name, s->trash, number) < 0)
+		return -errno;
+	s->next++;
+	return 0;
+}
+
+static void remove_or_move(struct sweep *s, int dir, const char *name)
+{
+	while (!remove_simple(s, dir, name)) {
+		int r = move(s, dir, name);
+
+		if (is_no_room(r))
+			r = relieve(s, dir, name) < 0 ? r : 1;
+		if (r < 0)
+			s->error = r;
+		if (r <= 0)
+			return;
+	}
 }
 
 /* Until a pass finds nothing, or changes nothing (what is left is reported by the caller). */
 static int drain(struct sweep *s, int dir)
 {
 	for (;;) {
-		uint64_t before = s->deleted + s->next;
+		int64_t before = s->deleted + (int64_t)s->next;
 		int64_t found = each_entry(s, dir, remove_or_move);
 
 		if (found < 0)
 			return (int)found;
-		if (!found || s->deleted + s->next == before)
+		if (!found || s->deleted + (int64_t)s->next == before)
 			return 0;
 	}
 }
@@ -134,7 +214,8 @@ static int drain_numbered(struct sweep *s)
 
 static int drain_trash(struct sweep *s)
 {
-	uint64_t round_end = s->next, deleted = 0;
+	uint64_t round_end = s->next;
+	int64_t deleted = s->deleted;
 	int stalls = 0;
 
 	while (s->done < s->next) {
@@ -154,52 +235,6 @@ static int drain_trash(struct sweep *s)
 	return 0;
 }
 
-/* A sub-folder of `dir` to go into, or -ENOENT. */
-static int open_a_folder(int dir)
-{
-	_Alignas(struct dirent64) char dents[DENTS_BYTES];
-	ssize_t n;
-
-	if (lseek(dir, 0, SEEK_SET) < 0)
-		return -errno;
-	while ((n = getdents64(dir, dents, sizeof(dents))) > 0) {
-		for (ssize_t at = 0; at < n;) {
-			const struct dirent64 *e = (const void *)(dents + at);
-			int fd;
-
-			at += e->d_reclen;
-			if (is_dot(e->d_name))
-				continue;
-			fd = openat(dir, e->d_name,
-				    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-			if (fd >= 0)
-				return fd;
-		}
-	}
-	return n < 0 ? -errno : -ENOENT;
-}
-
-/*
- * Where the quota is so full that not even the trash folder can be made: deletes files and empty
- * folders along one way down. Each call deletes something, if anything is there.
- */
-static int relieve(struct sweep *s, int top)
-{
-	int dir = fcntl(top, F_DUPFD_CLOEXEC, 0);
-	uint64_t before = s->deleted;
-
-	while (dir >= 0) {
-		int64_t r = each_entry(s, dir, remove_if_simple);
-		int below = r > 0 && s->deleted == before ? open_a_folder(dir) : -ENOENT;
-
-		(void)close(dir);
-		if (r < 0)
-			return (int)r;
-		dir = below;
-	}
-	return s->deleted == before ? -ENOSPC : 0;
-}
-
 static int make_trash(struct sweep *s, int dir)
 {
 	uint64_t tag;
@@ -210,11 +245,12 @@ static int make_trash(struct sweep *s, int dir)
 	while (mkdirat(dir, s->trash_name, 0700) < 0) {
 		int r = -errno;
 
-		if (r == -EDQUOT || r == -ENOSPC)
-			r = relieve(s, dir);
+		if (is_no_room(r))
+			r = relieve(s, dir, ".");
 		if (r < 0)
 			return r;
 	}
+	s->deleted--;
 	s->trash = openat(dir, s->trash_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return s->trash < 0 ? -errno : 0;
 }
@@ -231,11 +267,14 @@ static int sweep_once(struct sweep *s, int dir)
 		(void)close(s->trash);
 	if (r == 0 && unlinkat(dir, s->trash_name, AT_REMOVEDIR) < 0)
 		r = -errno;
+	if (r == 0)
+		s->deleted++;
 	return r;
 }
 
-int empty_folder(int dir, uint64_t *count)
+int empty_folder(int dir)
 {
+	int64_t deleted = 0, most = 0;
 	int stalls = 0;
 
 	for (;;) {
@@ -248,9 +287,12 @@ int empty_folder(int dir, uint64_t *count)
 		if (left == 0)
 			return 0;
 		r = sweep_once(&s, dir);
-		*count += s.deleted;
-		if (r == 0 && s.deleted)
+		deleted += s.deleted;
+		if (deleted > most) {
+			most = deleted;
+			stalls = 0;
 			continue;
+		}
 		/* Something new may have appeared, or an old sweep's trash have been in the way. */
 		if (++stalls > MAX_STALLS)
 			return r < 0 ? r : s.error ? s.error : -ENOTEMPTY;

@@ -43,14 +43,13 @@ static int child_main(struct keeper *k, const struct job *job, const struct keep
 		      verb_fn *fn)
 {
 	const struct token *t = token_find(k, job->token);
-	uint64_t count = 0;
 
 	switch (job->kind) {
 	case JOB_COMMIT:
 		return t && fsync(t->temp.fd) == 0 ? CHILD_OK : errno;
 	case JOB_TRASH:
 		be_idle();
-		return -layer_sweep(k->layer, &count);
+		return -layer_sweep(k->layer);
 	case JOB_EMPTY:
 		return -slot_empty(k);
 	case JOB_REPLY:
@@ -212,21 +211,35 @@ int job_ended(struct keeper *k, struct job *job, struct err *err)
 	return r;
 }
 
+static void job_kill(struct job *job)
+{
+	(void)kill(job->pid, SIGKILL);
+	(void)reap(job->pid, NULL);
+	job_release(job);
+}
+
 void job_cancel_all(struct keeper *k)
 {
+	job_stop_sweep(k);
 	for (size_t i = 0; i < ARRAY_SIZE(k->jobs); i++) {
 		struct job *job = &k->jobs[i];
 		struct err failure = { 0 }, err;
+		uint64_t id = job->id;
 
 		if (!job->pid)
 			continue;
-		(void)kill(job->pid, SIGKILL);
-		(void)reap(job->pid, NULL);
+		job_kill(job);
 		(void)fail(&failure, ECANCELED, "the sandbox is being emptied");
-		if (job->kind != JOB_TRASH)
-			(void)!send_answer(k, job->id, NULL, &failure, &err);
-		job_release(job);
+		(void)!send_answer(k, id, NULL, &failure, &err);
 	}
+}
+
+void job_stop_sweep(struct keeper *k)
+{
+	k->trash_again = false;
+	for (size_t i = 0; i < ARRAY_SIZE(k->jobs); i++)
+		if (k->jobs[i].pid && k->jobs[i].kind == JOB_TRASH)
+			job_kill(&k->jobs[i]);
 }
 
 void job_sweep_trash(struct keeper *k)

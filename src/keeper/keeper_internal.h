@@ -64,7 +64,8 @@ typedef int verb_fn(struct keeper *k, const struct keeper_request *request, int 
 		    struct answer *answer, struct err *err);
 
 verb_fn verb_open, verb_stat, verb_create, verb_abort, verb_read, verb_read_later, verb_write,
-	verb_edit, verb_undo, verb_list, verb_usage, verb_drop_layer, verb_room;
+	verb_edit, verb_undo, verb_list, verb_usage, verb_drop_layer, verb_drop_layer_later,
+	verb_room;
 
 /* size, mtime and mode of a reply. */
 void answer_stat(struct answer *answer, const struct stat *st);
@@ -96,6 +97,8 @@ int job_start(struct keeper *k, enum job_kind kind, uint64_t id,
 bool job_runs(const struct keeper *k, enum job_kind kind);
 /* The child of `job` has ended: reaps it and answers what it left unanswered. */
 int job_ended(struct keeper *k, struct job *job, struct err *err) MUST_CHECK;
+/* Ends the sweep that job_sweep_trash() started, if it runs. */
+void job_stop_sweep(struct keeper *k);
 /* Ends every child; requests that they worked on fail with ECANCELED. */
 void job_cancel_all(struct keeper *k);
 /* Starts emptying layer/trash in the background unless that runs already. */
@@ -116,18 +119,18 @@ void answer_done(struct answer *answer);
 
 /*
  * Deletes everything in the folder `dir`, of any depth and with any names, using a constant number
- * of descriptors and never following a link; 0 once it is verified empty, else -errno. *count
- * grows by what was deleted.
+ * of descriptors and never following a link, also where the quota is full; 0 once it is verified
+ * empty, else -errno.
  */
-int empty_folder(int dir, uint64_t *count) MUST_CHECK;
+int empty_folder(int dir) MUST_CHECK;
+/* -EDQUOT or -ENOSPC. Some file systems have no room to rename either then, only to delete. */
+bool is_no_room(int r);
 
 /* ---- layer.c ---- */
 
-/* Renames upper and work into layer/trash and makes them anew. */
-int layer_set_aside(int layer, struct err *err) MUST_CHECK;
 /* Everything of the tenant: workspace, what is set on its folder, layer. 0 or -errno. */
 int slot_empty(struct keeper *k) MUST_CHECK;
 /* Deletes what is in layer/trash; 0 or -errno. */
-int layer_sweep(int layer, uint64_t *count) MUST_CHECK;
+int layer_sweep(int layer) MUST_CHECK;
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * KEEPER_EMPTY and KEEPER_DROP_LAYER. A used layer is never cleaned in place: its folders stay
- * large after their names are gone. It is renamed away, made anew, and deleted in the background.
+ * KEEPER_EMPTY and KEEPER_DROP_LAYER. A used layer is not cleaned in place: its folders stay large
+ * after their names are gone. It is renamed away, made anew, and deleted in the background. Where
+ * the quota is full (of btrfs: not even a rename has room) what can be deleted goes first.
  */
 #include "keeper/keeper_internal.h"
 
@@ -41,28 +42,52 @@ static int set_aside(int layer, int trash, const char *part)
 	return mkdirat(layer, part, 0755) < 0 ? -errno : 0;
 }
 
-int layer_set_aside(int layer, struct err *err)
+/* Renames upper and work into layer/trash and makes them anew. */
+static int layer_set_aside(int layer)
 {
 	auto_fd int trash = open_trash(layer);
 
 	if (trash < 0)
-		return fail_errno(err, -trash, "set the container's layer aside");
+		return trash;
 	for (size_t i = 0; i < ARRAY_SIZE(layer_parts); i++) {
 		int r = set_aside(layer, trash, layer_parts[i]);
 
 		if (r < 0)
-			return fail_errno(err, -r, "set the container's layer aside");
+			return r;
 	}
 	return 0;
 }
 
-int layer_sweep(int layer, uint64_t *count)
+static int sweep(int layer, const char *part)
 {
-	auto_fd int trash = openat(layer, "trash", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_fd int dir = openat(layer, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (trash < 0)
+	if (dir < 0)
 		return errno == ENOENT ? 0 : -errno;
-	return empty_folder(trash, count);
+	return empty_folder(dir);
+}
+
+int layer_sweep(int layer)
+{
+	return sweep(layer, "trash");
+}
+
+/* A new layer, and nothing is left of the old one. */
+static int layer_empty(int layer)
+{
+	int r = layer_sweep(layer);
+
+	if (r == 0)
+		r = layer_set_aside(layer);
+	if (is_no_room(r)) {
+		/* One of them may be in the trash already. */
+		r = layer_sweep(layer);
+		for (size_t i = 0; r == 0 && i < ARRAY_SIZE(layer_parts); i++)
+			r = sweep(layer, layer_parts[i]);
+		if (r == 0)
+			r = layer_set_aside(layer);
+	}
+	return r < 0 ? r : layer_sweep(layer);
 }
 
 static int drop_xattrs(int dir)
@@ -115,27 +140,37 @@ static int reset_folder(int dir)
 
 int slot_empty(struct keeper *k)
 {
-	uint64_t count = 0;
-	struct err err;
-	int r = empty_folder(k->workspace, &count);
+	int r = empty_folder(k->workspace);
 
 	if (r == 0)
 		r = reset_folder(k->workspace);
-	if (r == 0 && layer_set_aside(k->layer, &err) < 0)
-		r = -err.sys_errno;
-	if (r == 0)
-		r = layer_sweep(k->layer, &count);
-	return r;
+	return r < 0 ? r : layer_empty(k->layer);
 }
 
 int verb_drop_layer(struct keeper *k, const struct keeper_request *request, int in_fd,
 		    struct answer *answer, struct err *err)
 {
+	int r = request->flags & KEEPER_ALL ? 0 : layer_set_aside(k->layer);
+
+	(void)in_fd;
+	(void)answer;
+	if (request->flags & KEEPER_ALL || is_no_room(r)) {
+		job_stop_sweep(k);
+		return VERB_LATER;
+	}
+	if (r < 0)
+		return fail_errno(err, -r, "set the container's layer aside");
+	job_sweep_trash(k);
+	return 0;
+}
+
+int verb_drop_layer_later(struct keeper *k, const struct keeper_request *request, int in_fd,
+			  struct answer *answer, struct err *err)
+{
+	int r = layer_empty(k->layer);
+
 	(void)request;
 	(void)in_fd;
 	(void)answer;
-	if (layer_set_aside(k->layer, err) < 0)
-		return -1;
-	job_sweep_trash(k);
-	return 0;
+	return r < 0 ? fail_errno(err, -r, "delete the container's layer") : 0;
 }

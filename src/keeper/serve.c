@@ -118,7 +118,7 @@ static const struct {
 	[KEEPER_UNDO] = { verb_undo, NULL },
 	[KEEPER_LIST] = { NULL, verb_list },
 	[KEEPER_USAGE] = { NULL, verb_usage },
-	[KEEPER_DROP_LAYER] = { verb_drop_layer, NULL },
+	[KEEPER_DROP_LAYER] = { verb_drop_layer, verb_drop_layer_later },
 	[KEEPER_ROOM] = { verb_room, NULL },
 	[KEEPER_RELEASE] = { verb_release, NULL },
 };

@@ -19,7 +19,8 @@
 #include "sandbox/label.h"
 #include "sandbox/service.h"
 
-enum box_state { BOX_NONE, BOX_STARTING, BOX_RUNNING, BOX_STOPPING };
+/* REFUSED: its layer had no room for a start; it is tried again when the keeper has emptied it. */
+enum box_state { BOX_NONE, BOX_STARTING, BOX_REFUSED, BOX_RUNNING, BOX_STOPPING };
 enum files_state { FILES_NONE, FILES_OPENING, FILES_OPEN };
 /* The storage rolls the workspace back if it can; then the keeper removes and verifies. */
 enum empty_state { EMPTY_NOT, EMPTY_WANTED, EMPTY_ROLLING, EMPTY_ROLLED, EMPTY_ASKED };
@@ -48,6 +49,7 @@ struct place {
 	struct engine_box *box; /* RUNNING */
 	usec box_started, box_used;
 	bool stop_wanted;
+	bool box_again; /* a start was refused for its full layer already */
 	struct place_disk disk;
 	enum files_state files_state;
 	struct engine_files *files; /* OPEN */
@@ -203,7 +205,7 @@ int sandbox_adopt(struct sandboxes *s, const char *key, const char *principal, u
 /* The place is its owner's no more; the sandbox ends with its last hold and look. */
 void sandbox_evict(struct place *p);
 void sandbox_free(struct sandbox *sandbox);
-/* Its container ended by itself. */
+/* Its container ended by itself: what to say with the next one. */
 void sandbox_box_ended(struct sandbox *sandbox, const char *why);
 /* It has none (any more), however that came: ends a reset that waits for it. */
 void sandbox_has_no_box(struct sandbox *sandbox);

@@ -262,7 +262,6 @@ bool sandbox_is_resetting(const struct sandbox *sandbox)
 void sandbox_box_ended(struct sandbox *sandbox, const char *why)
 {
 	(void)snprintf(sandbox->lost_why, sizeof(sandbox->lost_why), "%s", why);
-	sandbox_has_no_box(sandbox);
 }
 
 void sandbox_has_no_box(struct sandbox *sandbox)

@@ -44,6 +44,7 @@ static void emptied(struct place *p, enum pool_emptied result)
 {
 	p->empty_state = EMPTY_NOT;
 	p->empty_losses = 0;
+	p->box_again = false;
 	/* The next owner gets a keeper that knows nothing of this one. */
 	close_files(p);
 	p->disk = (struct place_disk){ 0 };
@@ -123,18 +124,6 @@ static void box_gone(struct place *p)
 	touch_prepared(p->s);
 }
 
-static void on_box_end(void *userdata, const char *why)
-{
-	struct place *p = userdata;
-
-	log_info("slot %u: the container ended: %s", p->slot, why);
-	box_gone(p);
-	if (p->owner)
-		sandbox_box_ended(p->owner, why);
-	else
-		pool_set_warm(p->s->pool, p->slot, false);
-}
-
 static void box_stopped(struct place *p)
 {
 	box_gone(p);
@@ -142,8 +131,8 @@ static void box_stopped(struct place *p)
 		sandbox_has_no_box(p->owner);
 }
 
-/* What the container wrote outside /workspace is deleted in the background; a failure only leaves
- * it to the next start, which begins with a fresh layer anyway. */
+/* What the container wrote outside /workspace is deleted in the background. After a failure the
+ * next start sets it aside itself; if that has no room, see box_refused(). */
 static void on_layer_dropped(void *userdata, const struct keeper_reply *reply, int fd)
 {
 	struct place *p = userdata;
@@ -161,7 +150,9 @@ static void on_layer_dropped(void *userdata, const struct keeper_reply *reply, i
  */
 static bool drop_layer(struct place *p)
 {
-	struct keeper_request request = { .verb = KEEPER_DROP_LAYER };
+	/* After a start that had no room it is not enough that room will appear. */
+	struct keeper_request request = { .verb = KEEPER_DROP_LAYER,
+					  .flags = p->box_again ? KEEPER_ALL : 0 };
 	struct err err;
 
 	if (p->files_state != FILES_OPEN)
@@ -177,14 +168,42 @@ static void on_stopped(void *userdata)
 {
 	struct place *p = userdata;
 
+	p->box_state = BOX_STOPPING;
 	if (p->empty_state != EMPTY_NOT || !drop_layer(p))
 		box_stopped(p);
+}
+
+static void on_box_end(void *userdata, const char *why)
+{
+	struct place *p = userdata;
+
+	log_info("slot %u: the container ended: %s", p->slot, why);
+	p->box = NULL;
+	if (p->owner)
+		sandbox_box_ended(p->owner, why);
+	else
+		pool_set_warm(p->s->pool, p->slot, false);
+	on_stopped(p);
 }
 
 static void stop_box(struct place *p)
 {
 	p->box_state = BOX_STOPPING;
 	engine_box_stop(take_ptr(p->box), on_stopped, p);
+}
+
+/*
+ * Where a quota is full a file system may have no room to rename the last layer away, only to
+ * delete it, which is the keeper's (btrfs). False if that was tried, or is not the reason.
+ */
+static bool box_refused(struct place *p, const struct err *err)
+{
+	if (p->box_again || !p->owner || (err->sys_errno != EDQUOT && err->sys_errno != ENOSPC))
+		return false;
+	p->box_again = true;
+	p->box_state = BOX_REFUSED;
+	place_touch(p);
+	return true;
 }
 
 static void on_started(void *userdata, struct engine_box *box, const struct err *err)
@@ -195,6 +214,9 @@ static void on_started(void *userdata, struct engine_box *box, const struct err 
 	if (!box) {
 		s->boxes_failed++;
 		log_error("slot %u: start a container: %s", p->slot, err->msg);
+		if (box_refused(p, err))
+			return;
+		p->box_again = false;
 		box_gone(p);
 		if (p->owner) {
 			fail_waits(p, true, err);
@@ -208,6 +230,7 @@ static void on_started(void *userdata, struct engine_box *box, const struct err 
 	s->boxes_started++;
 	p->box = box;
 	p->box_state = BOX_RUNNING;
+	p->box_again = false;
 	p->box_started = clock_monotonic(s->clock);
 	p->box_used = p->box_started;
 	engine_box_on_end(box, on_box_end, p);
@@ -419,12 +442,29 @@ static void ask_empty(struct place *p)
 	}
 }
 
+static void give_up_start(struct place *p)
+{
+	p->box_again = false;
+	box_stopped(p);
+}
+
+/* Nobody may wait for the keeper any more: it could not be opened, say. */
+static void drive_refused(struct place *p)
+{
+	if (p->files_state == FILES_OPEN)
+		on_stopped(p);
+	else if (p->stop_wanted || (!p->want_files && !p->want_box))
+		give_up_start(p);
+}
+
 static void drive_empty(struct place *p)
 {
 	if (p->owner)
 		sandbox_cut_transfers(p->owner);
 	if (p->box_state == BOX_RUNNING)
 		stop_box(p);
+	else if (p->box_state == BOX_REFUSED)
+		give_up_start(p);
 	if (p->box_state != BOX_NONE)
 		return;
 	if (p->empty_state == EMPTY_WANTED)
@@ -462,6 +502,8 @@ void place_drive(struct place *p)
 		drive_empty(p);
 		return;
 	}
+	if (p->box_state == BOX_REFUSED)
+		drive_refused(p);
 	if (p->stop_wanted) {
 		if (p->box_state == BOX_RUNNING)
 			stop_box(p);

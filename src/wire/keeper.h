@@ -12,7 +12,8 @@
  * KEEPER_MAX_MESSAGE bytes in all. Larger content travels in a memfd (`in_fd` below, exactly one
  * descriptor with the message, for the verbs keeper_verb_takes_fd() names). Each request carries an
  * id of the caller's choice, which its reply repeats; replies come in order but for long requests
- * (COMMIT, LIST, USAGE, EMPTY). Neither side trusts the other's lengths.
+ * (COMMIT, LIST, USAGE, EMPTY, a far READ, a DROP_LAYER that deletes). Neither side trusts the
+ * other's lengths.
  *
  * The spawner starts the keeper as uid 0 of the slot's user namespace, with CAP_SYS_ADMIN, in new
  * mount, network, IPC, UTS and PID namespaces (so it is PID 1 of its own), killed when the spawner
@@ -90,7 +91,8 @@ enum keeper_verb {
 	/* Deletes everything in the workspace and the layer, and forgets all edit state; replies
 	 * when verified empty. Everything else is refused meanwhile, with EBUSY. */
 	KEEPER_EMPTY,
-	/* Sets the layer aside, makes it anew, and deletes the old one in the background. */
+	/* Sets the layer aside, makes it anew, and deletes the old one in the background.
+	 * ALL, or where the quota has no room for that: replies when it is deleted. */
 	KEEPER_DROP_LAYER,
 	/* Tries whether a few bytes can still be written. EDQUOT or ENOSPC if not, with
 	 * number = 0 for the workspace, 1 for the layer. */

@@ -57,13 +57,14 @@ void fake_engine_free(struct engine *engine)
 	free(engine);
 }
 
-static void lose_box(struct engine_box *box)
+static void lose_box(struct engine_box *box, int error)
 {
 	struct engine_box was = *box;
 	struct err err;
 
 	*box = (struct engine_box){ .engine = was.engine, .slot = was.slot };
 	(void)err_set(&err, ERR_SYSTEM, "lost");
+	err.sys_errno = error;
 	if (was.started)
 		was.started(was.start_data, NULL, &err);
 	else if (was.stopped)
@@ -91,7 +92,7 @@ void fake_lose(struct engine *engine)
 {
 	engine->is_ready = false;
 	for (uint32_t i = 0; i < FAKE_SLOTS; i++)
-		lose_box(&engine->boxes[i]);
+		lose_box(&engine->boxes[i], 0);
 	for (uint32_t i = 0; i < FAKE_SLOTS; i++)
 		lose_files(&engine->files[i]);
 	for (uint32_t i = 0; i < FAKE_SLOTS; i++)
@@ -152,11 +153,23 @@ void fake_start(struct engine *engine, uint32_t slot, bool ok)
 
 	assert(box->started);
 	if (!ok) {
-		lose_box(box);
+		lose_box(box, 0);
 		return;
 	}
 	box->is_there = true;
 	take_ptr(box->started)(box->start_data, box, NULL);
+}
+
+void fake_start_full(struct engine *engine, uint32_t slot)
+{
+	assert(engine->boxes[slot].started);
+	lose_box(&engine->boxes[slot], EDQUOT);
+}
+
+void fake_box_ends(struct engine *engine, uint32_t slot)
+{
+	assert(engine->boxes[slot].is_there);
+	lose_box(&engine->boxes[slot], 0);
 }
 
 void fake_stop(struct engine *engine, uint32_t slot)

@@ -27,6 +27,10 @@ bool fake_is_rolling(const struct engine *engine, uint32_t slot);
 
 /* Answers it. */
 void fake_start(struct engine *engine, uint32_t slot, bool ok);
+/* There was no room for the start: EDQUOT. */
+void fake_start_full(struct engine *engine, uint32_t slot);
+/* The container that runs ends by itself. */
+void fake_box_ends(struct engine *engine, uint32_t slot);
 void fake_stop(struct engine *engine, uint32_t slot);
 void fake_open(struct engine *engine, uint32_t slot, bool ok);
 /* 0, or an errno, as the next. */

@@ -232,6 +232,82 @@ static void test_a_start_outlives_the_spawner(void **state)
 	world_end(&w);
 }
 
+/* A full layer refuses the start; the keeper empties it, and it is tried once more. */
+static void test_a_start_in_a_full_layer(void **state)
+{
+	struct call a, again;
+	struct world w;
+
+	world_start(&w, state, 0);
+	begin(&w, &a, "a");
+	settle(&w);
+	fake_start_full(w.engine, 0);
+	settle(&w);
+	assert_false(fake_is_starting(w.engine, 0));
+	fake_open(w.engine, 0, true);
+	settle(&w);
+	assert_true(fake_is_asked(w.engine, 0));
+	fake_reply(w.engine, 0, 0); /* the layer is dropped */
+	settle(&w);
+	assert_int_equal(a.answers, 0);
+	fake_start(w.engine, 0, true);
+	settle(&w);
+	assert_int_equal(a.verdict, SANDBOX_READY);
+
+	fake_box_ends(w.engine, 0);
+	settle(&w);
+	assert_true(fake_is_asked(w.engine, 0));
+	fake_reply(w.engine, 0, EDQUOT);
+	begin(&w, &again, "a");
+	settle(&w);
+	fake_start_full(w.engine, 0);
+	settle(&w);
+	fake_reply(w.engine, 0, EDQUOT);
+	settle(&w);
+	fake_start_full(w.engine, 0);
+	settle(&w);
+	assert_int_equal(again.verdict, SANDBOX_REFUSED);
+	assert_false(fake_is_starting(w.engine, 0));
+	sandbox_release(a.sandbox);
+	world_end(&w);
+}
+
+/* It is given up when the keeper cannot be opened, and when the sandbox is reset meanwhile. */
+static void test_a_full_layer_stays_so(void **state)
+{
+	struct call a, again;
+	struct reset reset;
+	struct world w;
+
+	world_start(&w, state, 0);
+	begin(&w, &a, "a");
+	settle(&w);
+	fake_start_full(w.engine, 0);
+	fake_open(w.engine, 0, false);
+	settle(&w);
+	assert_int_equal(a.verdict, SANDBOX_REFUSED);
+
+	begin(&w, &a, "a");
+	come_up(&w, 0);
+	fake_box_ends(w.engine, 0);
+	fake_reply(w.engine, 0, EDQUOT);
+	fake_keeper_ends(w.engine, 0);
+	begin(&w, &again, "a");
+	settle(&w);
+	fake_start_full(w.engine, 0);
+	begin_reset(&a, SANDBOX_RESET_BOX, &reset);
+	settle(&w);
+	assert_int_equal(reset.answers, 1);
+	assert_true(fake_is_starting(w.engine, 0)); /* who came before still waits */
+	fake_open(w.engine, 0, true);
+	fake_start(w.engine, 0, true);
+	settle(&w);
+	assert_int_equal(again.verdict, SANDBOX_READY);
+	sandbox_release(again.sandbox);
+	sandbox_release(a.sandbox);
+	world_end(&w);
+}
+
 static void test_reset_while_a_start_fails(void **state)
 {
 	struct call a, again;
@@ -1178,6 +1254,8 @@ int main(void)
 		TEST(test_measurements_are_lost_and_forgotten),
 		TEST(test_a_start_waits_for_room),
 		TEST(test_a_start_outlives_the_spawner),
+		TEST(test_a_start_in_a_full_layer),
+		TEST(test_a_full_layer_stays_so),
 		TEST(test_reset_while_a_start_fails),
 		TEST(test_reset_as_the_spawner_is_lost),
 		TEST(test_reset_of_what_is_emptied),
