@@ -81,7 +81,7 @@ int mcp_server_new(sd_event *event, struct http_server *http, const struct mcp_c
 /* Tells the tools of open calls; their clients get no answer (see mcp_server_shut_down()). `http`
  * must not serve requests any more. */
 void mcp_server_free(struct mcp_server *server);
-/* Tools are listed in the order they are added. `tool` is borrowed. */
+/* Tools are listed in the order they are added. `tool` is borrowed, but for its schema's texts. */
 int mcp_server_add_tool(struct mcp_server *server, const struct mcp_tool *tool,
 			struct err *err) MUST_CHECK;
 /* Ends every open call with a result that says the server restarts, then refuses new ones (503). */

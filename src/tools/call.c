@@ -16,12 +16,15 @@ int tool_env_add(struct tool_env *env, struct mcp_server *server, const struct m
 		 struct err *err)
 {
 	struct mcp_tool *copy = &env->tools[env->n_tools];
+	int r;
 
 	assert(env->n_tools < TOOL_ENV_MAX_TOOLS);
 	*copy = *tool;
 	copy->userdata = env;
 	env->n_tools++;
-	return mcp_server_add_tool(server, copy, err);
+	r = mcp_server_add_tool(server, copy, err);
+	copy->properties = copy->required = copy->input_schema = NULL;
+	return r;
 }
 
 static void call_free(struct tool_call *call)

@@ -29,7 +29,8 @@ struct tool_env {
 };
 
 /*
- * Registers a copy of `tool` with this env as its userdata; the env outlives the server.
+ * Registers a copy of `tool` with this env as its userdata; the env outlives the server. What the
+ * schema is made of is read here and not kept.
  */
 int tool_env_add(struct tool_env *env, struct mcp_server *server, const struct mcp_tool *tool,
 		 struct err *err) MUST_CHECK;

@@ -6,69 +6,86 @@
 
 #include <string.h>
 
-enum { MAX_HOSTS_SHOWN = 500 }; /* bytes */
+/* Bytes. */
+enum { MAX_HOSTS_SHOWN = 500, MAX_PROPERTIES = 4096 };
 
-static const struct mcp_tool tools[] = {
-	{ .name = "sandbox_info",
-	  .title = "Sandbox info",
-	  .description = "Your sandboxes, their limits and use, the queue, and this request's "
-			 "headers. Takes no slot.",
-	  .properties = "{}",
-	  .required = "[]",
-	  .takes_sandbox = true,
-	  .read_only = true,
-	  .fn = sandbox_info_tool },
-	{ .name = "run_command",
-	  .title = "Run command",
-	  .description =
-		  "Run a shell command (bash -lc, as root, Debian Linux) in your private sandbox "
-		  "and "
-		  "get stdout and stderr with the exit status. Each call is a fresh shell: cd and "
-		  "variables do not carry over, files do. Stdin is empty unless given. A command "
-		  "that takes longer than a call may last goes on as a job: use the tool job.",
-	  .properties =
-		  "{\"command\":{\"type\":\"string\",\"description\":\"Shell command or script\"},"
-		  "\"timeout_seconds\":{\"type\":\"integer\",\"description\":\"End the command "
-		  "after "
-		  "this; default 120, at most 900\"},"
-		  "\"cwd\":{\"type\":\"string\",\"description\":\"Folder to run in; default "
-		  "/workspace\"},"
-		  "\"stdin\":{\"type\":\"string\",\"description\":\"Text for its standard input\"},"
-		  "\"background\":{\"type\":\"boolean\",\"description\":\"Return at once with a "
-		  "job "
-		  "number, e.g. for a server; its stdin stays open for job\"}}",
-	  .required = "[\"command\"]",
-	  .takes_sandbox = true,
-	  .open_world = true,
-	  .fn = run_command_tool },
-	{ .name = "job",
-	  .title = "Job",
-	  .description = "Go on with a command that run_command left running: wait for more output "
-			 "or its end, send it input, or stop it with everything it started.",
-	  .properties = "{\"job\":{\"type\":\"integer\",\"description\":\"Job number\"},"
-			"\"action\":{\"type\":\"string\",\"enum\":[\"wait\",\"stdin\",\"stop\"],"
-			"\"description\":\"Default wait\"},"
-			"\"wait_seconds\":{\"type\":\"integer\",\"description\":\"How long to wait "
-			"for the "
-			"end; default 30, at most 45\"},"
-			"\"stdin\":{\"type\":\"string\",\"description\":\"For action stdin; a last "
-			"\\u0004 "
-			"closes it\"}}",
-	  .required = "[\"job\"]",
-	  .takes_sandbox = true,
-	  .fn = job_tool },
-	{ .name = "reset_sandbox",
-	  .title = "Reset sandbox",
-	  .description =
-		  "Start afresh: container drops packages and processes and keeps /workspace; "
-		  "everything deletes the files too.",
-	  .properties = "{\"what\":{\"type\":\"string\",\"enum\":[\"container\",\"everything\"],"
-			"\"description\":\"container: packages and processes go, /workspace stays; "
-			"everything: the files go too\"}}",
-	  .required = "[\"what\"]",
-	  .takes_sandbox = true,
-	  .destructive = true,
-	  .fn = reset_sandbox_tool },
+static int run_command_properties(const struct conf *conf, struct buf *out)
+{
+	return buf_addf(
+		out,
+		"{\"command\":{\"type\":\"string\",\"description\":\"Shell command or script\"},"
+		"\"timeout_seconds\":{\"type\":\"integer\",\"description\":\"End the command after "
+		"this; default %u (in background %u), at most %u\"},"
+		"\"cwd\":{\"type\":\"string\",\"description\":\"Folder to run in; default "
+		"/workspace\"},"
+		"\"stdin\":{\"type\":\"string\",\"description\":\"Text for its standard input\"},"
+		"\"background\":{\"type\":\"boolean\",\"description\":\"Return after a second with "
+		"a job number, e.g. for a server; without stdin here, job can send it some\"}}",
+		conf->command_timeout, conf->max_timeout, conf->max_timeout);
+}
+
+static int job_properties(const struct conf *conf, struct buf *out)
+{
+	return buf_addf(
+		out,
+		"{\"job\":{\"type\":\"integer\",\"description\":\"Job number\"},"
+		"\"action\":{\"type\":\"string\",\"enum\":[\"wait\",\"stdin\",\"stop\"],"
+		"\"description\":\"Default wait\"},"
+		"\"wait_seconds\":{\"type\":\"integer\",\"description\":\"How long to wait for the "
+		"end; default %u, at most %u\"},"
+		"\"stdin\":{\"type\":\"string\",\"description\":\"For action stdin, to a job in "
+		"background; a last \\u0004 closes it\"}}",
+		job_default_wait(conf), conf->call_limit);
+}
+
+static const struct core_tool {
+	struct mcp_tool tool;
+	/* Its properties where they name numbers of the configuration. */
+	int (*properties)(const struct conf *conf, struct buf *out);
+} tools[] = {
+	{ { .name = "sandbox_info",
+	    .title = "Sandbox info",
+	    .description = "Your sandboxes, their limits and use, the queue, and this request's "
+			   "headers. Takes no slot.",
+	    .properties = "{}",
+	    .required = "[]",
+	    .takes_sandbox = true,
+	    .read_only = true,
+	    .fn = sandbox_info_tool },
+	  NULL },
+	{ { .name = "run_command",
+	    .title = "Run command",
+	    .description = "Run a shell command (bash -lc, as root, Debian Linux) in your private "
+			   "sandbox and get stdout and stderr with the exit status. Each call is a "
+			   "fresh shell: cd and variables do not carry over, files do. Stdin is "
+			   "empty unless given. A command that takes longer than a call may last "
+			   "goes on as a job: use the tool job.",
+	    .required = "[\"command\"]",
+	    .takes_sandbox = true,
+	    .open_world = true,
+	    .fn = run_command_tool },
+	  run_command_properties },
+	{ { .name = "job",
+	    .title = "Job",
+	    .description = "Go on with a command that run_command left running: wait for more "
+			   "output or its end, send it input, or stop it with everything it "
+			   "started.",
+	    .required = "[\"job\"]",
+	    .takes_sandbox = true,
+	    .fn = job_tool },
+	  job_properties },
+	{ { .name = "reset_sandbox",
+	    .title = "Reset sandbox",
+	    .description = "Start afresh: container drops packages and processes and keeps "
+			   "/workspace; everything deletes the files too.",
+	    .properties = "{\"what\":{\"type\":\"string\",\"enum\":[\"container\",\"everything\"],"
+			  "\"description\":\"container: packages and processes go, /workspace "
+			  "stays; everything: the files go too\"}}",
+	    .required = "[\"what\"]",
+	    .takes_sandbox = true,
+	    .destructive = true,
+	    .fn = reset_sandbox_tool },
+	  NULL },
 };
 
 const char core_tools_sandbox_property[] = "{\"type\":\"string\",\"description\":\"Label of this "
@@ -77,10 +94,26 @@ const char core_tools_sandbox_property[] = "{\"type\":\"string\",\"description\"
 					   "and use it for every call in it; never "
 					   "one from another conversation\"}";
 
+static int add_tool(struct mcp_server *server, struct tool_env *env, const struct core_tool *core,
+		    struct err *err)
+{
+	auto_buf struct buf properties = BUF_INIT(MAX_PROPERTIES);
+	struct mcp_tool tool = core->tool;
+
+	if (core->properties) {
+		int r = core->properties(env->conf, &properties);
+
+		if (r < 0)
+			return err_sys(err, -r, "describe the tool %s", tool.name);
+		tool.properties = buf_str(&properties);
+	}
+	return tool_env_add(env, server, &tool, err);
+}
+
 int core_tools_add(struct mcp_server *server, struct tool_env *env, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
-		if (tool_env_add(env, server, &tools[i], err) < 0)
+		if (add_tool(server, env, &tools[i], err) < 0)
 			return -1;
 	return 0;
 }

@@ -23,6 +23,8 @@ enum tool_audience { TOOL_AUDIENCE_SINGLE, TOOL_AUDIENCE_LABELS };
 int core_tools_network(const struct conf *conf, struct buf *out) MUST_CHECK;
 int core_tools_instructions(const struct conf *conf, enum tool_audience audience,
 			    struct buf *out) MUST_CHECK;
+/* Seconds for which the tool job waits, unless it is told. */
+uint32_t job_default_wait(const struct conf *conf);
 /* What a sandbox uses now, as a line; without what the host does not count, which may be all. */
 int core_tools_usage(const struct engine_usage *usage, struct buf *out) MUST_CHECK;
 /* JSON text of the `sandbox` parameter. */

@@ -19,6 +19,11 @@ struct wait {
 	sd_event_source *timer;
 };
 
+uint32_t job_default_wait(const struct conf *conf)
+{
+	return DEFAULT_WAIT_S < conf->call_limit ? DEFAULT_WAIT_S : conf->call_limit;
+}
+
 static int read_action(const json_t *args, enum action *ret, struct err *err)
 {
 	static const char *const names[] = { "wait", "stdin", "stop" };
@@ -37,14 +42,14 @@ static int read_action(const json_t *args, enum action *ret, struct err *err)
 static int check(struct tool_call *call, void *state)
 {
 	const json_t *args = tool_call_arguments(call);
-	uint32_t limit = tool_call_env(call)->conf->call_limit;
+	const struct conf *conf = tool_call_env(call)->conf;
 	struct wait *wait = state;
 	struct err err;
 
-	wait->wait_s = DEFAULT_WAIT_S < limit ? DEFAULT_WAIT_S : limit;
+	wait->wait_s = job_default_wait(conf);
 	list_init(&wait->waiter.item);
 	if (json_get_u32(args, "job", 1, UINT32_MAX, &wait->id, &err) < 0 ||
-	    json_get_u32(args, "wait_seconds", 0, limit, &wait->wait_s, &err) < 0 ||
+	    json_get_u32(args, "wait_seconds", 0, conf->call_limit, &wait->wait_s, &err) < 0 ||
 	    json_get_string(args, "stdin", &wait->input, &err) < 0 ||
 	    read_action(args, &wait->action, &err) < 0)
 		goto fail;

@@ -50,6 +50,21 @@ test('the list of tools costs a model less than 3,500 tokens', async () => {
   assert.ok(n > 1000 && n < 3500, `${n} tokens`);
 });
 
+test('schemas name the numbers of the configuration', async (t) => {
+  const numbers = { 'sandbox.command_timeout': 77, 'sandbox.max_timeout': 777, 'sandbox.call_limit': 22 };
+  const other = await FrontDoor.start(numbers);
+  t.after(() => other.stop());
+  for (const [url, timeout, wait] of [
+    [door.url, 'default 120 (in background 900), at most 900', 'default 30, at most 45'],
+    [other.url, 'default 77 (in background 777), at most 777', 'default 22, at most 22'],
+  ]) {
+    const { tools } = (await post(url, request('tools/list'))).json.result;
+    const says = (tool, property) => tools.find(({ name }) => name === tool).inputSchema.properties[property].description;
+    assert.ok(says('run_command', 'timeout_seconds').endsWith(timeout), says('run_command', 'timeout_seconds'));
+    assert.ok(says('job', 'wait_seconds').endsWith(wait), says('job', 'wait_seconds'));
+  }
+});
+
 test("the Inspector's lint finds nothing in the tools", { skip: withoutNode22, timeout: 60000 }, async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'berth-lint-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
