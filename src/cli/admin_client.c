@@ -6,8 +6,6 @@
 #include "sys/io.h"
 
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -59,17 +57,6 @@ static int read_line(int fd, struct buf *out, struct err *err)
 	}
 }
 
-/* The state belongs to the server's user: what is written there must too. */
-static void become_owner(const struct conf *conf)
-{
-	const struct passwd *user = geteuid() == 0 ? getpwnam(conf->user) : NULL;
-
-	if (user && (initgroups(conf->user, user->pw_gid) < 0 ||
-		     setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
-		     setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0))
-		_exit(CLI_FAILED);
-}
-
 static int start_offline(const struct options *o, const struct conf *conf, const char *request,
 			 int *ret_fd, pid_t *ret_pid, struct err *err)
 {
@@ -86,7 +73,7 @@ static int start_offline(const struct options *o, const struct conf *conf, const
 		return err_sys(err, errno, "start berthd");
 	*ret_pid = fork();
 	if (*ret_pid == 0) {
-		become_owner(conf);
+		cli_become_user(conf->user);
 		(void)dup2(fds[1], STDOUT_FILENO);
 		(void)execv(path, argv.argv);
 		_exit(CLI_FAILED);

@@ -4,6 +4,8 @@
 
 #include "sys/programs.h"
 
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,4 +83,14 @@ int cli_program(const char *name, char *out, size_t size, struct err *err)
 		return 0;
 	return err_set(err, ERR_NOT_FOUND,
 		       "the program %s is neither beside berth nor in " BERTH_LIBEXECDIR, name);
+}
+
+void cli_become_user(const char *name)
+{
+	const struct passwd *user = geteuid() == 0 ? getpwnam(name) : NULL;
+
+	if (user && (initgroups(name, user->pw_gid) < 0 ||
+		     setresgid(user->pw_gid, user->pw_gid, user->pw_gid) < 0 ||
+		     setresuid(user->pw_uid, user->pw_uid, user->pw_uid) < 0))
+		_exit(CLI_FAILED);
 }

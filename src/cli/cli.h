@@ -36,6 +36,12 @@ const char *cli_default_config(void);
 /* The path of another program of berth. ERR_NOT_FOUND says where it was looked for. */
 int cli_program(const char *name, char *out, size_t size, struct err *err) MUST_CHECK;
 
+/*
+ * In a child: what is written into the state must belong to the server's user. Ends it where that
+ * cannot be; without root, or without such a user, nothing changes.
+ */
+void cli_become_user(const char *name);
+
 /* ---- progress on the terminal ---- */
 
 /* A line that is drawn again and again on a terminal, and once a stage anywhere else. */

@@ -37,6 +37,7 @@ struct setup {
 	bool systemd, yes, remove;
 	const char *env_file;
 	struct options_argv kept; /* strings of the env file */
+	const char *sign_key;     /* of it, or NULL */
 	struct buf ranges;        /* network.allow_ranges with the mirrors */
 };
 
@@ -136,7 +137,8 @@ static int set_up(struct setup *s, struct conf *conf, struct err *err)
 		return -1;
 	if (setup_check_shrink(&s->options, conf, &shrinks, err) < 0 ||
 	    offer_mirrors(s, conf, err) < 0 || setup_user(conf, err) < 0 ||
-	    slots_make_state(conf, err) < 0)
+	    slots_make_state(conf, err) < 0 ||
+	    (s->sign_key && setup_link_key(conf, s->sign_key, err) < 0))
 		return -1;
 	/* First, so that an interrupted run is gone on with; but fewer slots may yet be refused. */
 	if (!shrinks && write_config(s, err) < 0)
@@ -185,7 +187,8 @@ static int act(struct setup *s, struct err *err)
 
 	if (geteuid() != 0)
 		return err_set(err, ERR_DENIED, "this needs root");
-	if (s->env_file && setup_read_env_file(s->env_file, &s->options, &s->kept, err) < 0)
+	if (s->env_file &&
+	    setup_read_env_file(s->env_file, &s->options, &s->kept, &s->sign_key, err) < 0)
 		return -1;
 	options_config_path(&s->options, s->config);
 	/* A file that --config names may not exist yet. */

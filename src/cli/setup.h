@@ -19,10 +19,13 @@ int setup_user(const struct conf *conf, struct err *err) MUST_CHECK;
 
 /*
  * Takes the settings that an env file (NAME=value lines, as for mcp-linux-sandbox) makes, as
- * overrides; their strings are kept in `kept`. Those that are given already stay.
+ * overrides; their strings are kept in `kept`. Those that are given already stay. *ret_sign_key is
+ * its MCP_SIGN_KEY, untouched if it has none. Says what is not taken.
  */
 int setup_read_env_file(const char *path, struct options *o, struct options_argv *kept,
-			struct err *err) MUST_CHECK;
+			const char **ret_sign_key, struct err *err) MUST_CHECK;
+/* Makes it the key that signs links (server/link.key), in place of one that is there. */
+int setup_link_key(const struct conf *conf, const char *sign_key, struct err *err) MUST_CHECK;
 /* Writes the example to `path` if there is no file, then sets what the overrides say in it. */
 int setup_write_config(const char *path, const struct conf_override *overrides,
 		       struct err *err) MUST_CHECK;

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration file, and settings from an env file. */
+/* The configuration file, and what comes from an env file. */
+#include "cli/cli.h"
 #include "cli/setup.h"
 #include "conf/edit.h"
 #include "sys/io.h"
 
 #include <fcntl.h>
 #include <libgen.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 enum { ENV_MAX_VARIABLES = 128 };
 
@@ -50,73 +53,72 @@ static void read_variables(char *text, const char *ret[ENV_MAX_VARIABLES + 1])
 	ret[n] = NULL;
 }
 
-static bool is_given(const struct options *o, const char *name)
+static bool is_given(const struct options *o, size_t n, const char *name)
 {
-	for (size_t i = 0; i < o->n_overrides; i++)
+	for (size_t i = 0; i < n; i++)
 		if (!strcmp(o->overrides[i].name, name))
 			return true;
 	return false;
 }
 
-/* What the command line says goes first. */
-static int take_setting(const char *section, const char *key, const char *value, struct options *o,
-			struct options_argv *kept)
+struct env_file {
+	struct options *options;
+	struct options_argv *kept;
+	size_t n_given; /* overrides of the command line, which go first */
+};
+
+static int on_setting(void *userdata, const struct conf_env_setting *setting, struct err *err)
 {
+	struct env_file *file = userdata;
+	struct options_argv *kept = file->kept;
 	char name[128];
 
-	(void)snprintf(name, sizeof(name), "%s.%s", section, key);
-	if (is_given(o, name))
+	(void)snprintf(name, sizeof(name), "%s.%s", setting->section, setting->name);
+	if (is_given(file->options, file->n_given, name))
 		return 0;
-	if (options_argv_add(kept, name) < 0 || options_argv_add(kept, value) < 0 ||
-	    options_set(o, kept->argv[kept->n - 2], kept->argv[kept->n - 1]) < 0)
-		return -1;
-	setup_say("took %s = %s from the env file", name, value);
+	if (options_argv_add(kept, name) < 0 || options_argv_add(kept, setting->value) < 0 ||
+	    options_set(file->options, kept->argv[kept->n - 2], kept->argv[kept->n - 1]) < 0)
+		return err_set(err, ERR_INVALID, "too many settings");
+	setup_say("took %s = %s from the env file", name, setting->value);
 	return 0;
 }
 
-/*
- * Takes each setting of `changed` that is not the same in `plain`. Both were printed by
- * conf_print(), so they have the same lines in the same order; they are cut up here.
- */
-static int take_differences(char *plain, char *changed, struct options *o,
-			    struct options_argv *kept)
+static const char *value_of(const char *const *variables, const char *name)
 {
-	const char *section = "";
-	char *c, *p;
+	size_t len = strlen(name);
 
-	while ((c = strsep(&changed, "\n")) && (p = strsep(&plain, "\n"))) {
-		char *equals = strstr(c, " = ");
-
-		if (c[0] == '[') {
-			c[strcspn(c, "]")] = '\0';
-			section = c + 1;
-		}
-		if (!equals || !strcmp(p, c))
-			continue;
-		*equals = '\0';
-		if (take_setting(section, c, equals + 3, o, kept) < 0)
-			return -1;
-	}
-	return 0;
+	for (; *variables; variables++)
+		if (!strncmp(*variables, name, len) && (*variables)[len] == '=' &&
+		    (*variables)[len + 1])
+			return *variables + len + 1;
+	return NULL;
 }
 
-static int print_settings(const char *const *env, struct buf *out, struct err *err)
+/* What is no setting of ours. */
+static int take_others(const char *const *variables, struct options_argv *kept,
+		       const char **ret_sign_key, struct err *err)
 {
-	auto_conf struct conf conf = { 0 };
+	const char *key = value_of(variables, "MCP_SIGN_KEY");
+	const char *image = value_of(variables, "SANDBOX_IMAGE");
 
-	if (conf_load(&conf, NULL, env, NULL, err) < 0)
-		return -1;
-	if (conf_print(&conf, out) < 0)
-		return err_sys(err, ENOMEM, "print the configuration");
+	if (image)
+		setup_say("did not take SANDBOX_IMAGE = %s: podman save --format oci-archive -o "
+			  "image.tar %s, then berth image import image.tar",
+			  image, image);
+	if (!key)
+		return 0;
+	if (options_argv_add(kept, key) < 0)
+		return err_set(err, ERR_INVALID, "too many settings");
+	*ret_sign_key = kept->argv[kept->n - 1];
 	return 0;
 }
 
 int setup_read_env_file(const char *path, struct options *o, struct options_argv *kept,
-			struct err *err)
+			const char **ret_sign_key, struct err *err)
 {
 	const char *variables[ENV_MAX_VARIABLES + 1];
-	auto_buf struct buf file = BUF_INIT(SETUP_MAX_TEXT), plain = BUF_INIT(SETUP_MAX_TEXT),
-			    changed = BUF_INIT(SETUP_MAX_TEXT);
+	struct env_file env_file = { .options = o, .kept = kept, .n_given = o->n_overrides };
+	auto_buf struct buf file = BUF_INIT(SETUP_MAX_TEXT);
 	int r = io_read_file(AT_FDCWD, path, &file);
 
 	if (r < 0)
@@ -124,12 +126,41 @@ int setup_read_env_file(const char *path, struct options *o, struct options_argv
 	if (file.len == 0)
 		return 0;
 	read_variables(file.p, variables);
-	if (print_settings(NULL, &plain, err) < 0)
-		return -1;
-	if (print_settings(variables, &changed, err) < 0)
+	if (conf_env_each(variables, on_setting, &env_file, err) < 0 ||
+	    take_others(variables, kept, ret_sign_key, err) < 0)
 		return err_wrap(err, "%s", path);
-	if (take_differences(plain.p, changed.p, o, kept) < 0)
-		return err_set(err, ERR_INVALID, "%s has too many settings", path);
+	return 0;
+}
+
+/* ---- the key of links ---- */
+
+/* As the server's user, who owns the folder: root follows nothing in there. */
+static _Noreturn void write_link_key(const char *user, const char *path, struct view key)
+{
+	cli_become_user(user);
+	_exit(io_write_file(AT_FDCWD, path, key, 0600) < 0 ? CLI_FAILED : CLI_OK);
+}
+
+int setup_link_key(const struct conf *conf, const char *sign_key, struct err *err)
+{
+	uint8_t key[crypto_hash_sha256_BYTES];
+	char path[PATH_MAX];
+	int status, n = snprintf(path, sizeof(path), "%s/server/link.key", conf->state_dir);
+	pid_t pid;
+
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return err_set(err, ERR_INVALID, "server.state_dir is too long");
+	/* As berthd derives it from the variable. */
+	(void)crypto_hash_sha256(key, (const unsigned char *)sign_key, strlen(sign_key));
+	pid = fork();
+	if (pid == 0)
+		write_link_key(conf->user, path, view_of(key, sizeof(key)));
+	sodium_memzero(key, sizeof(key));
+	if (pid < 0 || waitpid(pid, &status, 0) < 0)
+		return err_sys(err, errno, "write %s", path);
+	if (status != 0)
+		return err_set(err, ERR_SYSTEM, "%s could not be written as %s", path, conf->user);
+	setup_say("took MCP_SIGN_KEY from the env file, into %s (from the next start on)", path);
 	return 0;
 }
 

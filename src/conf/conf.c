@@ -147,36 +147,50 @@ static int check_env_names(const char *const *env, struct err *err)
 	return 0;
 }
 
-static int read_foreign_listen(struct conf *conf, const char *const *env, struct err *err)
+static int each_foreign(const char *const *env, conf_env_fn *fn, void *userdata, struct err *err)
 {
 	const char *host = env_get(env, "SANDBOX_HOST"), *port = env_get(env, "SANDBOX_PORT");
 	char listen[300];
 
+	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
+		const struct conf_env_setting setting = { foreign[i].variable, foreign[i].section,
+							  foreign[i].name,
+							  env_get(env, foreign[i].variable) };
+
+		if (setting.value && fn(userdata, &setting, err) < 0)
+			return -1;
+	}
 	if (!host && !port)
 		return 0;
 	(void)snprintf(listen, sizeof(listen), "%s:%s", host ? host : "127.0.0.1",
 		       port ? port : "8000");
-	return conf_set_string(&conf->listen, view_str(listen), err);
+	return fn(userdata,
+		  &(struct conf_env_setting){ host ? "SANDBOX_HOST" : "SANDBOX_PORT", "server",
+					      "listen", listen },
+		  err);
 }
 
-static int read_env(struct conf *conf, const char *const *env, struct err *err)
+int conf_env_each(const char *const *env, conf_env_fn *fn, void *userdata, struct err *err)
 {
 	char name[ENV_NAME_SIZE];
 
-	if (check_env_names(env, err) < 0)
-		return -1;
-	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
-		if (set_from_env(conf, conf_key_find(foreign[i].section, foreign[i].name),
-				 foreign[i].variable, env_get(env, foreign[i].variable), err) < 0)
-			return -1;
-	if (read_foreign_listen(conf, env, err) < 0)
+	if (check_env_names(env, err) < 0 || each_foreign(env, fn, userdata, err) < 0)
 		return -1;
 	for (size_t i = 0; i < conf_n_keys; i++) {
 		env_name(&conf_keys[i], name);
-		if (set_from_env(conf, &conf_keys[i], name, env_get(env, name), err) < 0)
+		const struct conf_env_setting setting = { name, conf_keys[i].section,
+							  conf_keys[i].name, env_get(env, name) };
+
+		if (setting.value && fn(userdata, &setting, err) < 0)
 			return -1;
 	}
 	return 0;
+}
+
+static int on_env_setting(void *userdata, const struct conf_env_setting *setting, struct err *err)
+{
+	return set_from_env(userdata, conf_key_find(setting->section, setting->name),
+			    setting->variable, setting->value, err);
 }
 
 /* ---- loading ---- */
@@ -332,7 +346,7 @@ int conf_load(struct conf *ret, const char *path, const char *const *env,
 		goto fail;
 	if (path && read_file(&conf, path, false, err) < 0)
 		goto fail;
-	if (read_env(&conf, env, err) < 0)
+	if (conf_env_each(env, on_env_setting, &conf, err) < 0)
 		goto fail;
 	for (const struct conf_override *o = overrides; o && o->name; o++)
 		if (set_override(&conf, o, err) < 0)

@@ -129,6 +129,18 @@ struct conf_override {
 int conf_load(struct conf *ret, const char *path, const char *const *env,
 	      const struct conf_override *overrides, struct err *err) MUST_CHECK;
 
+/* A setting that the environment makes. */
+struct conf_env_setting {
+	const char *variable, *section, *name, *value;
+};
+typedef int conf_env_fn(void *userdata, const struct conf_env_setting *setting, struct err *err);
+/*
+ * Calls `fn` for each of them until it returns -1; of two for one key the later goes first.
+ * ERR_INVALID for a misspelt variable. Values are unchecked; strings are good during the call.
+ */
+int conf_env_each(const char *const *env, conf_env_fn *fn, void *userdata,
+		  struct err *err) MUST_CHECK;
+
 enum { CONF_SETUP_TAG = 9 };
 /*
  * A word that changes with the settings that berth setup applies to the slots: how the server knows

@@ -95,7 +95,16 @@ out=$(setup --env-file "$work/env" --yes)
 equal "settings of an env file are kept" \
 	"idle = 420|image_max = 1000000|listen = 127.0.0.2:9000|max_running = 3|max_timeout = 800|min_free = 1048576|public_url = https://box.test/mcp-x|ttl = 300" \
 	"$(grep -hE '^(public_url|idle|image_max|listen|max_running|max_timeout|min_free|ttl) ' "$config" | sort | paste -sd'|')"
+contains "its image is said not to be taken" "did not take SANDBOX_IMAGE = localhost/mcpsb:latest: podman save" "$out"
+equal "its key signs links" "$(printf 0123456789abcdef | sha256sum | cut -d' ' -f1) berth-test 600" \
+	"$(od -An -v -tx1 "$state/server/link.key" | tr -d ' \n') $(stat -c '%U %a' "$state/server/link.key")"
+if grep -q 0123456789abcdef <<<"$out"; then not_ok "it is not shown"; else ok "it is not shown"; fi
 if grep -q 0123456789abcdef "$config"; then not_ok "a key is not written into a file of settings"; else ok "a key is not written into a file of settings"; fi
+echo SANDBOX_IDLE=900 >"$work/env"
+setup --env-file "$work/env" --yes >"$work/out"
+contains "a setting that is the default is one too" "^idle = 900" "$(cat "$config")"
+setup --env-file "$work/env" --set sandbox.idle=901 --yes >"$work/out"
+contains "an option goes before it" "^idle = 901" "$(cat "$config")"
 echo 'MCP_PUBLIC_BASE=https://your-host.example.com' >"$work/env"
 contains "a placeholder is refused" "still a placeholder" "$(setup --env-file "$work/env" --yes)"
 contains "a bad value is refused" "pool.storage" "$("$berth" setup --state "$state" --storage floppy 2>&1)"
