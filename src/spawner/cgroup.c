@@ -16,7 +16,8 @@
 
 enum { MAX_FILE = 16 * 1024, MAX_STALE_TASKS = 64 * 1024 };
 
-#define BOX_PREFIX "box-"
+static const char *const prefixes[] = { "box-", "keeper-" };
+enum prefix { BOX, KEEPER };
 
 uint64_t cgroup_read_number(int dir, const char *file)
 {
@@ -64,6 +65,14 @@ static void kill_tasks(int dir)
 	}
 }
 
+static bool is_ours(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(prefixes); i++)
+		if (view_starts(view_str(name), view_str(prefixes[i])))
+			return true;
+	return false;
+}
+
 /* What an earlier spawner left behind. A group that will not go is reused when its slot is. */
 static void sweep(int dir)
 {
@@ -73,7 +82,7 @@ static void sweep(int dir)
 	if (!list)
 		return;
 	while ((entry = readdir(list))) {
-		if (!view_starts(view_str(entry->d_name), VIEW(BOX_PREFIX)))
+		if (!is_ours(entry->d_name))
 			continue;
 		auto_fd int box = openat(dir, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (box >= 0)
@@ -120,7 +129,8 @@ uint32_t cgroups_limited(const struct cgroups *groups)
 	return groups->limited;
 }
 
-/* Makes the box's folder below `parent`; an old one of the same name that would not go is fine. */
+/* Makes the group's folder below `parent`; an old one of the same name that would not go is fine.
+ */
 static int make_dir(int parent, const char *name)
 {
 	int fd;
@@ -131,21 +141,21 @@ static int make_dir(int parent, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-static struct cgroup_box *box_alloc(const struct cgroups *groups, uint32_t slot)
+static struct cgroup_box *box_alloc(const struct cgroups *groups, enum prefix prefix, uint32_t slot)
 {
 	struct cgroup_box *box = calloc(1, sizeof(*box));
 
 	if (!box)
 		return NULL;
 	box->groups = groups;
-	(void)snprintf(box->name, sizeof(box->name), BOX_PREFIX "%" PRIu32, slot);
+	(void)snprintf(box->name, sizeof(box->name), "%s%" PRIu32, prefixes[prefix], slot);
 	for (size_t i = 0; i < CGROUP_NUM_DIRS; i++)
 		box->dirs[i] = box->tasks[i] = -1;
 	return box;
 }
 
-int cgroup_box_new(struct cgroups *groups, uint32_t slot, const struct spawner_limits *limits,
-		   struct view disks, struct cgroup_box **ret, struct err *err)
+static int make(const struct cgroups *groups, enum prefix prefix, uint32_t slot,
+		const struct spawner_limits *limits, struct cgroup_box **ret, struct err *err)
 {
 	struct cgroup_box *box;
 	int r = 0;
@@ -153,7 +163,7 @@ int cgroup_box_new(struct cgroups *groups, uint32_t slot, const struct spawner_l
 	*ret = NULL;
 	if (groups->limiter == SPAWNER_LIMITER_RLIMITS)
 		return 0;
-	box = box_alloc(groups, slot);
+	box = box_alloc(groups, prefix, slot);
 	if (!box)
 		return err_set(err, ERR_SYSTEM, "out of memory");
 	for (size_t i = 0; r == 0 && i < CGROUP_NUM_DIRS; i++) {
@@ -166,8 +176,6 @@ int cgroup_box_new(struct cgroups *groups, uint32_t slot, const struct spawner_l
 	if (r == 0)
 		r = groups->limiter == SPAWNER_LIMITER_CGROUP2 ? cgroup2_limit(box, limits, err)
 							       : cgroup1_limit(box, limits, err);
-	if (r == 0 && (groups->limited & SPAWNER_LIMITS_IO))
-		cgroup2_limit_disks(box, limits, disks);
 	if (r < 0) {
 		(void)!cgroup_box_remove(box);
 		cgroup_box_free(box);
@@ -175,6 +183,24 @@ int cgroup_box_new(struct cgroups *groups, uint32_t slot, const struct spawner_l
 	}
 	*ret = box;
 	return 0;
+}
+
+int cgroup_box_new(struct cgroups *groups, uint32_t slot, const struct spawner_limits *limits,
+		   struct view disks, struct cgroup_box **ret, struct err *err)
+{
+	int r = make(groups, BOX, slot, limits, ret, err);
+
+	if (r == 0 && *ret && (groups->limited & SPAWNER_LIMITS_IO))
+		cgroup2_limit_disks(*ret, limits, disks);
+	return r;
+}
+
+int cgroup_keeper_new(struct cgroups *groups, uint32_t slot, struct cgroup_box **ret,
+		      struct err *err)
+{
+	const struct spawner_limits limits = { .memory_bytes = CGROUP_KEEPER_MEMORY };
+
+	return make(groups, KEEPER, slot, &limits, ret, err);
 }
 
 void cgroup_box_enter(const struct cgroup_box *box, struct launch_plan *plan)

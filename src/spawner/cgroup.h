@@ -2,9 +2,10 @@
 /*
  * Resource limits by control groups, version 2 (delegated by systemd) or version 1 and hybrid
  * (folders that setup made and gave to the server's user). Each container has one group, "box-N"
- * for slot N. One, not a leaf for init and one for commands: moving a process between groups takes
- * a system-wide lock for milliseconds. PID 1 is kept from being the kernel's victim by the
- * commands' oom_score_adj instead.
+ * for slot N, and each keeper one, "keeper-N": what it does, it does for its tenant. One, not a
+ * leaf for init and one for commands: moving a process between groups takes a system-wide lock for
+ * milliseconds. PID 1 is kept from being the kernel's victim by the commands' oom_score_adj
+ * instead.
  */
 #ifndef BERTH_SPAWNER_CGROUP_H
 #define BERTH_SPAWNER_CGROUP_H
@@ -14,8 +15,12 @@
 #include "spawner/launch.h"
 #include "wire/spawner.h"
 
+/* Of a keeper with its children, each of which is bounded on its own (keeper/confine.c). What is
+ * over that is lost to its own tenant: the kernel ends the child that takes most. */
+enum { CGROUP_KEEPER_MEMORY = 512 << 20 };
+
 struct cgroups;
-struct cgroup_box;
+struct cgroup_box; /* the group of a container or a keeper */
 
 /*
  * Finds out what the host offers; it never fails but for memory: SPAWNER_LIMITER_RLIMITS is an
@@ -32,11 +37,15 @@ enum spawner_limiter cgroups_limiter(const struct cgroups *groups);
 uint32_t cgroups_limited(const struct cgroups *groups);
 
 /*
- * *ret is NULL where there are no groups. `groups` outlives it. `disks` has a line for each that
- * the limits of reading and writing are for; one that the kernel does not limit is logged.
+ * *ret is NULL where there are no groups. `groups` outlives it. A limit of 0 is none. `disks` has a
+ * line for each that the limits of reading and writing are for; one that the kernel does not limit
+ * is logged.
  */
 int cgroup_box_new(struct cgroups *groups, uint32_t slot, const struct spawner_limits *limits,
 		   struct view disks, struct cgroup_box **ret, struct err *err) MUST_CHECK;
+/* A keeper's: CGROUP_KEEPER_MEMORY, and the same share of the CPUs as a container. As above. */
+int cgroup_keeper_new(struct cgroups *groups, uint32_t slot, struct cgroup_box **ret,
+		      struct err *err) MUST_CHECK;
 /* Fills in the plan's descriptors, which stay the box's; NULL is fine. */
 void cgroup_box_enter(const struct cgroup_box *box, struct launch_plan *plan);
 /* The start is over: gives back descriptors that were only for it. NULL is fine. */

@@ -75,11 +75,11 @@ int cgroup1_limit(struct cgroup_box *box, const struct spawner_limits *limits, s
 {
 	int r = 0;
 
-	if (box->dirs[CGROUP_MEMORY] >= 0)
+	if (limits->memory_bytes && box->dirs[CGROUP_MEMORY] >= 0)
 		r = limit_memory(box->dirs[CGROUP_MEMORY], limits->memory_bytes);
-	if (r == 0 && box->dirs[CGROUP_PIDS] >= 0)
+	if (r == 0 && limits->pids && box->dirs[CGROUP_PIDS] >= 0)
 		r = cgroup_write_number(box->dirs[CGROUP_PIDS], "pids.max", limits->pids);
-	if (r == 0 && box->dirs[CGROUP_CPU] >= 0)
+	if (r == 0 && limits->cpu_permille && box->dirs[CGROUP_CPU] >= 0)
 		r = limit_cpu(box->dirs[CGROUP_CPU], limits->cpu_permille);
 	if (r < 0)
 		return err_sys(err, -r, "set the limits of control group %s", box->name);

@@ -13,7 +13,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Against 100 of each sandbox: however many compute, what serves them does not wait for them. */
+/* Against 100 of each sandbox and of each keeper: however many compute, what serves them does not
+ * wait for them. */
 #define SERVER_WEIGHT "10000"
 
 enum { MAX_DISK_LINE = 256 };
@@ -103,15 +104,15 @@ int cgroup2_limit(struct cgroup_box *box, const struct spawner_limits *limits, s
 	uint32_t limited = box->groups->limited;
 	int dir = box->dirs[0], r = 0;
 
-	if (limited & SPAWNER_LIMITS_MEMORY) {
+	if (limits->memory_bytes && (limited & SPAWNER_LIMITS_MEMORY)) {
 		r = cgroup_write_number(dir, "memory.max", limits->memory_bytes);
 		/* Absent where the kernel does not count swap. */
 		if (r == 0 && faccessat(dir, "memory.swap.max", W_OK, AT_EACCESS) == 0)
 			r = cgroup_write_number(dir, "memory.swap.max", 0);
 	}
-	if (r == 0 && (limited & SPAWNER_LIMITS_PIDS))
+	if (r == 0 && limits->pids && (limited & SPAWNER_LIMITS_PIDS))
 		r = cgroup_write_number(dir, "pids.max", limits->pids);
-	if (r == 0 && (limited & SPAWNER_LIMITS_CPU))
+	if (r == 0 && limits->cpu_permille && (limited & SPAWNER_LIMITS_CPU))
 		r = limit_cpu(dir, limits->cpu_permille);
 	return r < 0 ? err_sys(err, -r, "set the limits of control group %s", box->name) : 0;
 }

@@ -16,7 +16,7 @@ enum { CGROUP_CPU_PERIOD_USEC = 100000 };
 struct cgroups {
 	enum spawner_limiter limiter;
 	uint32_t limited;
-	int dirs[CGROUP_NUM_DIRS]; /* the folders in which boxes are made, or -1 */
+	int dirs[CGROUP_NUM_DIRS]; /* the folders in which groups are made, or -1 */
 };
 
 struct cgroup_box {

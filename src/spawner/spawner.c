@@ -77,7 +77,8 @@ static void announce(struct spawner *s, struct task *task)
 	size_t n = 1;
 
 	spawner_event_init(&event, SPAWNER_STARTED, task->id);
-	event.counters = cgroup_box_open_counters(task->group, counters);
+	event.counters = cgroup_box_open_counters(
+		task->kind == TASK_CONTAINER ? task->group : NULL, counters);
 	for (size_t i = 0; i < SPAWNER_NUM_COUNTERS; i++)
 		if (counters[i] >= 0)
 			fds[n++] = counters[i];

@@ -218,10 +218,15 @@ static int start_keeper(const struct task_host *host, struct launch_plan *launch
 
 	if (host->keeper_fd < 0)
 		return err_set(err, ERR_SYSTEM, "berth-keeper is not installed");
-	cgroup_box_enter(NULL, launch_plan);
+	if (cgroup_keeper_new(host->groups, task->slot, &task->group, err) < 0)
+		return -1;
+	cgroup_box_enter(task->group, launch_plan);
 	launch_plan->child = keeper_child;
 	launch_plan->userdata = &plan;
-	return launch(launch_plan, &task->pid, &task->report_fd, err);
+	if (launch(launch_plan, &task->pid, &task->report_fd, err) < 0)
+		return -1;
+	cgroup_box_entered(task->group);
+	return 0;
 }
 
 static int start_rollback(const struct task_host *host, struct task *task, struct err *err)
@@ -333,8 +338,8 @@ bool task_remove(struct task *task, usec now)
 		return true;
 	if (now - task->removing_since < GIVE_UP_USEC)
 		return false;
-	log_warning("control group of slot %" PRIu32 " stays busy; its next container reuses it",
-		    task->slot);
+	log_warning("control group of slot %" PRIu32 " stays busy; its next %s reuses it",
+		    task->slot, task->kind == TASK_KEEPER ? "keeper" : "container");
 	return true;
 }
 

@@ -33,7 +33,7 @@ struct task {
 	int said_fd;              /* what an OCI runtime writes, or -1 */
 	int peer_fd;              /* berthd's end of the socket, until it is handed over */
 	int output_fd;            /* of a rollback: what its program said */
-	struct cgroup_box *group; /* of a container; may be NULL */
+	struct cgroup_box *group; /* of a container or keeper; may be NULL */
 	bool is_stopped;          /* the spawner killed it */
 	bool has_failed;          /* it never ran; `err` says why */
 	struct err err;

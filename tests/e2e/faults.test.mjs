@@ -51,6 +51,7 @@ describe('faults', { skip: withoutBerth }, () => {
       await works(label);
       assert.notDeepEqual(traces(berth).groups, []);
       await berth.call('reset_sandbox', { what: 'everything', sandbox: label });
+      await until('its last keeper is gone', () => traces(berth).groups.length === 0);
       assert.deepEqual(traces(berth), idle);
     });
   }

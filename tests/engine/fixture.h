@@ -40,7 +40,7 @@ const char *fixture_engine(void);
 pid_t fixture_spawner(const struct fixture *fixture);
 /* How many processes on this machine have an id of one of the slots. */
 int fixture_count_processes(void);
-/* How many boxes' control groups there are. */
+/* How many control groups of boxes and keepers there are. */
 int fixture_count_groups(const struct fixture *fixture);
 
 #endif

@@ -2,6 +2,10 @@
 /* Keepers: files of a slot with and without a container, emptying, ends. */
 #include "harness.h"
 
+#include "spawner/cgroup.h"
+#include "sys/io.h"
+
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -120,6 +124,41 @@ static void test_beside_a_box(void **state)
 	engine_files_close(files);
 }
 
+/* What a file says of a slot's keeper in the hierarchy of version 1. */
+static unsigned long group_number(uint32_t slot, const char *file)
+{
+	auto_buf struct buf text = BUF_INIT(4096);
+	char path[160];
+
+	(void)snprintf(path, sizeof(path), "/sys/fs/cgroup/memory/%s/keeper-%u/%s", fixture.cgroup,
+		       slot, file);
+	assert_int_equal(io_read_file(AT_FDCWD, path, &text), 0);
+	return strtoul(buf_str(&text), NULL, 10);
+}
+
+/* What a tenant has a keeper do counts for that tenant, beside the container's own limit. */
+static void test_group(void **state)
+{
+	struct engine_box_spec spec = harness_spec(1);
+	struct err err = { 0 };
+	struct engine_files *files;
+	struct engine_box *box;
+
+	(void)state;
+	if (!fixture.has_cgroups)
+		skip();
+	box = harness_box(&h, &spec, &err);
+	assert_non_null(box);
+	files = open_files(1);
+	assert_int_equal(group_number(1, "memory.limit_in_bytes"), CGROUP_KEEPER_MEMORY);
+	assert_true(group_number(1, "cgroup.procs") > 1);
+	harness_stop_box(&h, box);
+	assert_true(group_number(1, "cgroup.procs") > 1);
+	engine_files_close(files);
+	files = open_files(1); /* waits for the first one's end */
+	engine_files_close(files);
+}
+
 static void on_end(void *userdata)
 {
 	*(bool *)userdata = true;
@@ -128,7 +167,7 @@ static void on_end(void *userdata)
 static void test_spawner_dies(void **state)
 {
 	struct engine_files *files = open_files(1);
-	bool has_ended = false;
+	bool has_ended = false, is_back = false;
 
 	(void)state;
 	engine_files_on_end(files, on_end, &has_ended);
@@ -137,6 +176,12 @@ static void test_spawner_dies(void **state)
 	h.spawner = 0;
 	assert_true(harness_wait(&h, &has_ended));
 	assert_true(harness_wait_processes(&h, 0));
+	engine_files_close(files);
+	engine_on_change(h.engine, on_end, &is_back);
+	h.spawner = fixture_spawner(&fixture); /* which removes what the first one left */
+	assert_true(harness_wait(&h, &is_back));
+	engine_on_change(h.engine, NULL, NULL);
+	assert_int_equal(fixture_count_groups(&fixture), 0);
 }
 
 static void test_engine_goes(void **state)
@@ -152,10 +197,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(fn) cmocka_unit_test_prestate_setup_teardown(fn, harness_set_up, harness_tear_down, &h)
-		TEST(test_open_without_box),
-		TEST(test_beside_a_box),
-		TEST(test_spawner_dies),
-		TEST(test_engine_goes),
+		TEST(test_open_without_box), TEST(test_beside_a_box), TEST(test_group),
+		TEST(test_spawner_dies),     TEST(test_engine_goes),
 	};
 
 	if (!fixture_can_enter())

@@ -17,9 +17,9 @@ export function ownGroups(dir) {
   return ['', ...entries(root)].map((controller) => join(root, controller, `berth-${instanceTag(dir)}`)).filter(existsSync);
 }
 
-/** One folder a container, in them. */
-function containerGroups(dir) {
-  return ownGroups(dir).flatMap((parent) => entries(parent).filter((name) => name.startsWith('box-')).map((name) => join(parent, name)));
+/** One folder a container, and one a keeper, in them. */
+function groupsOfSlots(dir) {
+  return ownGroups(dir).flatMap((parent) => entries(parent).filter((name) => /^(box|keeper)-/.test(name)).map((name) => join(parent, name)));
 }
 
 /**
@@ -31,7 +31,7 @@ export function traces(berth) {
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').map((line) => line.split(' ')[4] ?? '');
   return {
     mounts: mounts.filter((path) => path.startsWith(`${berth.dir}/`)).sort(),
-    groups: containerGroups(berth.dir),
+    groups: groupsOfSlots(berth.dir),
     namespaces: entries(join(run, 'slots')),
     sockets: entries(run).filter((name) => name.endsWith('.sock')),
   };
