@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <systemd/sd-daemon.h>
@@ -69,6 +70,14 @@ static int drop_bounding_set(void)
 	return 0;
 }
 
+/* The server's user owns the slots' user namespaces: their processes count as its own, too. */
+static void unbind_processes(void)
+{
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+
+	(void)setrlimit(RLIMIT_NPROC, &none); /* the spawner warns where root may not */
+}
+
 static int become_user(const char *name, struct err *err)
 {
 	const struct passwd *user;
@@ -82,6 +91,7 @@ static int become_user(const char *name, struct err *err)
 			       name);
 	if (user->pw_uid == 0)
 		return err_set(err, ERR_DENIED, "server.user is root; the server must not be");
+	unbind_processes();
 	if (drop_bounding_set() < 0)
 		return err_sys(err, errno, "drop capabilities");
 	if (initgroups(name, user->pw_gid) < 0 ||

@@ -27,6 +27,23 @@ static void raise_fd_limit(void)
 		log_warning("cannot raise the limit of open files");
 }
 
+/*
+ * Who owns the user namespaces has the processes in them counted, too (since Linux 5.14). At the
+ * limit no container, keeper or rollback would start, for nobody.
+ */
+static void raise_process_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NPROC, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NPROC, &limit) < 0 || limit.rlim_max != RLIM_INFINITY)
+		log_warning("all sandboxes together may have %llu processes (ulimit -u): some that "
+			    "use up theirs keep all others from starting",
+			    (unsigned long long)limit.rlim_max);
+}
+
 static int occupy_low_fds(int *ret_null, struct err *err)
 {
 	int fd;
@@ -139,6 +156,7 @@ int setup_host(struct task_host *host, const struct spawner_config *config, int 
 	       struct err *err)
 {
 	raise_fd_limit();
+	raise_process_limit();
 	if (occupy_low_fds(&host->null_fd, err) < 0)
 		return -1;
 	if (open_programs(host, err) < 0 || choose_engine(host, config->engine, err) < 0 ||

@@ -1,6 +1,7 @@
 // What happens when a program of the server is killed: nothing of it stays, nothing promised is lost.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { Berth, withoutBerth } from './lib/berth.mjs';
 import { traces } from './lib/traces.mjs';
@@ -26,6 +27,14 @@ describe('faults', { skip: withoutBerth }, () => {
     assert.ok(idle.mounts.length && idle.namespaces.length && idle.sockets.length);
   });
   after(() => berth?.stop());
+
+  it('all sandboxes together may have any number of processes, or the log says what happens', () => {
+    const [spawner] = berth.pids('berth-spawner');
+    const isFree = spawnSync('prlimit', ['--nproc=unlimited', 'true']).status === 0; // not with a weaker root
+    const { 1: limit } = readFileSync(`/proc/${spawner}/limits`, 'utf8').match(/^Max processes +(\S+)/m);
+    assert.equal(limit === 'unlimited', isFree);
+    assert.equal(berth.log.includes(`all sandboxes together may have ${limit} processes`), !isFree);
+  });
 
   /** Works again, with the files of before. */
   async function works(label) {
