@@ -4,8 +4,11 @@
 
 #include "base/log.h"
 #include "sys/loop.h"
+#include "wire/spawner.h"
 
 enum { TICK_S = 5, SAVE_S = 60 };
+
+_Static_assert((int)POOL_MAX_SLOTS <= (int)SPAWNER_MAX_SLOTS, "the spawner takes every slot");
 
 struct sandbox *sandboxes_find(const struct sandboxes *s, struct view key)
 {

@@ -8,6 +8,7 @@
 #include "spawner/task.h"
 #include "sys/io.h"
 
+#include <assert.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -18,8 +19,8 @@
 #include <sys/wait.h>
 
 enum {
-	RETRY_MS = 5, /* while a control group stays busy */
-	MAX_TASKS = 4096,
+	RETRY_MS = 5,                      /* while a control group stays busy */
+	MAX_TASKS = 2 * SPAWNER_MAX_SLOTS, /* a keeper, and a container or a rollback */
 };
 
 struct spawner {
@@ -77,8 +78,8 @@ static void announce(struct spawner *s, struct task *task)
 	size_t n = 1;
 
 	spawner_event_init(&event, SPAWNER_STARTED, task->id);
-	event.counters = cgroup_box_open_counters(
-		task->kind == TASK_CONTAINER ? task->group : NULL, counters);
+	event.counters = cgroup_box_open_counters(task->kind == TASK_CONTAINER ? task->group : NULL,
+						  counters);
 	for (size_t i = 0; i < SPAWNER_NUM_COUNTERS; i++)
 		if (counters[i] >= 0)
 			fds[n++] = counters[i];
@@ -165,9 +166,7 @@ static void start(struct spawner *s, const struct spawner_request *request)
 	struct err err;
 	int r;
 
-	if (s->n_tasks >= MAX_TASKS)
-		r = err_sys(&err, EAGAIN, "too many containers and keepers");
-	else if (slot_is_taken(s, request))
+	if (slot_is_taken(s, request))
 		r = err_sys(&err, EBUSY, "slot %" PRIu32, request->slot);
 	else
 		r = task_start(&s->host, request, &task, &err);
@@ -181,6 +180,7 @@ static void start(struct spawner *s, const struct spawner_request *request)
 	}
 	list_add_tail(&s->tasks, &task->in_tasks);
 	s->n_tasks++;
+	assert(s->n_tasks <= MAX_TASKS);
 }
 
 static void send_usage(struct spawner *s, const struct spawner_request *request)
