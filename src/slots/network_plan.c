@@ -15,8 +15,8 @@
 enum {
 	MTU_MIN = 1280, /* of IPv6 */
 	MTU_MAX = 1500,
-	ROUTES_MAX = 1024 * 1024,
-	PIECE6_PREFIX = 112, /* 65,536 addresses */
+	ROUTES_MAX = 16 * 1024 * 1024, /* 128 bytes each, and each slot has one */
+	PIECE6_PREFIX = 112,           /* 65,536 addresses */
 };
 
 static uint32_t to_number(const struct address *a)
@@ -36,6 +36,48 @@ static struct address from_number(uint32_t n)
 	return a;
 }
 
+/* ---- the host's addresses and routes ---- */
+
+struct host {
+	struct ifaddrs *addresses;
+	struct buf routes; /* /proc/net/route: the main table of IPv4 */
+};
+
+static void host_done(struct host *host)
+{
+	if (host->addresses)
+		freeifaddrs(host->addresses);
+	buf_done(&host->routes);
+}
+
+static int host_read(struct host *host, struct err *err)
+{
+	int r = io_read_file(AT_FDCWD, "/proc/net/route", &host->routes);
+
+	if (r < 0)
+		return err_sys(err, -r, "list the host's routes");
+	if (getifaddrs(&host->addresses) < 0)
+		return err_sys(err, errno, "list the host's addresses");
+	return 0;
+}
+
+/* "eth0\t000200C0\t…": an address is printed as the number that its bytes are on this machine. */
+static bool next_route(struct view *rest, struct view *ret_link, struct address *ret_to)
+{
+	struct view line, to;
+	uint8_t digits[4];
+
+	while (view_split(rest, '\n', &line)) {
+		if (!view_split(&line, '\t', ret_link) || !view_split(&line, '\t', &to) ||
+		    hex_decode(to, digits, sizeof(digits)) < 0)
+			continue;
+		*ret_to = from_number(ntohl((uint32_t)digits[0] << 24 | (uint32_t)digits[1] << 16 |
+					    (uint32_t)digits[2] << 8 | digits[3]));
+		return true;
+	}
+	return false;
+}
+
 /* ---- the piece of the block ---- */
 
 /* Gateway and slots, one address each. */
@@ -48,9 +90,9 @@ static uint32_t piece_prefix(uint32_t slots)
 	return prefix;
 }
 
-static bool is_ours(const struct network *net, const char *link)
+static bool is_ours(const struct network *net, struct view link)
 {
-	return !strncmp(link, net->link_prefix, strlen(net->link_prefix));
+	return view_starts(link, view_str(net->link_prefix));
 }
 
 static bool interface_address(const struct ifaddrs *i, struct address *ret)
@@ -66,13 +108,13 @@ static bool interface_address(const struct ifaddrs *i, struct address *ret)
 }
 
 /* The piece in use already, if there are links of an earlier run. */
-static bool find_present(const struct network *net, const struct ifaddrs *all,
+static bool find_present(const struct network *net, const struct host *host,
 			 const struct range *block, uint32_t prefix, struct range *ret)
 {
 	struct address a;
 
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
-		if (!is_ours(net, i->ifa_name) || !interface_address(i, &a) ||
+	for (const struct ifaddrs *i = host->addresses; i; i = i->ifa_next) {
+		if (!is_ours(net, view_str(i->ifa_name)) || !interface_address(i, &a) ||
 		    !range_contains(block, &a))
 			continue;
 		/* It is the gateway's, the one after the first of the piece. */
@@ -84,25 +126,30 @@ static bool find_present(const struct network *net, const struct ifaddrs *all,
 	return false;
 }
 
-static bool is_free(const struct network *net, const struct ifaddrs *all, const struct range *piece)
+/* Another server's larger piece has its gateway elsewhere, and a route to each of its slots. */
+static bool is_free(const struct network *net, const struct host *host, const struct range *piece)
 {
+	struct view routes = buf_view(&host->routes), link;
 	struct address a;
 
-	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
-		if (!is_ours(net, i->ifa_name) && interface_address(i, &a) &&
+	for (const struct ifaddrs *i = host->addresses; i; i = i->ifa_next)
+		if (!is_ours(net, view_str(i->ifa_name)) && interface_address(i, &a) &&
 		    range_contains(piece, &a))
+			return false;
+	while (next_route(&routes, &link, &a))
+		if (!is_ours(net, link) && range_contains(piece, &a))
 			return false;
 	return true;
 }
 
-static int choose_piece(const struct network *net, const struct ifaddrs *all,
+static int choose_piece(const struct network *net, const struct host *host,
 			const struct range *block, uint32_t prefix, uint32_t seed,
 			struct range *ret)
 {
 	uint32_t pieces = UINT32_C(1) << (prefix - block->prefix);
 	uint32_t size = UINT32_C(1) << (32 - prefix);
 
-	if (find_present(net, all, block, prefix, ret))
+	if (find_present(net, host, block, prefix, ret))
 		return 0;
 	for (uint32_t i = 0; i < pieces; i++) {
 		uint32_t at = (seed + i) % pieces;
@@ -111,7 +158,7 @@ static int choose_piece(const struct network *net, const struct ifaddrs *all,
 			.prefix = prefix,
 		};
 
-		if (is_free(net, all, &piece)) {
+		if (is_free(net, host, &piece)) {
 			*ret = piece;
 			return 0;
 		}
@@ -119,13 +166,11 @@ static int choose_piece(const struct network *net, const struct ifaddrs *all,
 	return -EADDRNOTAVAIL;
 }
 
-static int plan_v4(const struct slots_plan *plan, struct network *net, uint32_t seed,
-		   struct err *err)
+static int plan_v4(const struct slots_plan *plan, const struct host *host, struct network *net,
+		   uint32_t seed, struct err *err)
 {
 	uint32_t prefix = piece_prefix(plan->count + 1);
-	struct ifaddrs *all;
 	struct range block;
-	int r;
 
 	if (range_parse(view_str(plan->conf->ipv4_block), &block) < 0 ||
 	    block.address.family != AF_INET || block.port || block.prefix < 8)
@@ -135,14 +180,11 @@ static int plan_v4(const struct slots_plan *plan, struct network *net, uint32_t 
 		return err_set(err, ERR_INVALID,
 			       "network.ipv4_block is too small for %u slots: /%u is enough",
 			       plan->count, prefix);
-	if (getifaddrs(&all) < 0)
-		return err_sys(err, errno, "list the host's addresses");
-	r = choose_piece(net, all, &block, prefix, seed, &net->piece4);
-	freeifaddrs(all);
-	return r < 0 ? err_set(err, ERR_BUSY,
+	if (choose_piece(net, host, &block, prefix, seed, &net->piece4) < 0)
+		return err_set(err, ERR_BUSY,
 			       "all of network.ipv4_block (%s) is in use on this host: set another",
-			       plan->conf->ipv4_block)
-		     : 0;
+			       plan->conf->ipv4_block);
+	return 0;
 }
 
 static int plan_v6(const struct slots_plan *plan, struct network *net, uint32_t seed,
@@ -180,28 +222,38 @@ static uint32_t link_mtu(const char *name)
 }
 
 /* The smallest of the default routes: then nothing has to be cut or refused on the way out. */
-static uint32_t uplink_mtu(void)
+static uint32_t uplink_mtu(const struct host *host)
 {
-	auto_buf struct buf text = BUF_INIT(ROUTES_MAX);
+	struct view routes = buf_view(&host->routes), link;
 	uint32_t mtu = MTU_MAX;
-	struct view rest, line;
+	struct address to;
 
-	if (io_read_file(AT_FDCWD, "/proc/net/route", &text) < 0)
-		return mtu;
-	rest = buf_view(&text);
-	while (view_split(&rest, '\n', &line)) {
-		struct view name, to;
-		char copy[IFNAMSIZ];
+	while (next_route(&routes, &link, &to)) {
+		char name[IFNAMSIZ];
 		uint32_t m;
 
-		if (!view_split(&line, '\t', &name) || !view_split(&line, '\t', &to) ||
-		    !view_is(to, "00000000") || view_copy(name, copy, sizeof(copy)) < 0)
+		if (to_number(&to) != 0 || view_copy(link, name, sizeof(name)) < 0)
 			continue;
-		m = link_mtu(copy);
+		m = link_mtu(name);
 		if (m < mtu)
 			mtu = m;
 	}
 	return mtu < MTU_MIN ? MTU_MIN : mtu;
+}
+
+static int plan_addresses(const struct slots_plan *plan, struct network *net, uint32_t seed,
+			  struct err *err)
+{
+	struct host host = { .routes = BUF_INIT(ROUTES_MAX) };
+	int r = host_read(&host, err);
+
+	if (r == 0)
+		r = plan_v4(plan, &host, net, seed, err);
+	if (r == 0)
+		r = plan_v6(plan, net, seed, err);
+	net->mtu = uplink_mtu(&host);
+	host_done(&host);
+	return r;
 }
 
 int network_plan(const struct slots_plan *plan, struct network *ret, struct err *err)
@@ -215,10 +267,8 @@ int network_plan(const struct slots_plan *plan, struct network *ret, struct err 
 	seed = (uint32_t)tag[0] << 8 | tag[1];
 	(void)snprintf(net.link_prefix, sizeof(net.link_prefix), "bv%s-", plan->instance);
 	(void)snprintf(net.table, sizeof(net.table), "berth_%s", plan->instance);
-	if (plan_v4(plan, &net, seed, err) < 0 || plan_v6(plan, &net, seed, err) < 0)
-		return -1;
-	net.mtu = uplink_mtu();
-	if (resolvers_find(plan->conf->dns, net.has_v6 ? RESOLVERS_ALL : RESOLVERS_V4_ONLY,
+	if (plan_addresses(plan, &net, seed, err) < 0 ||
+	    resolvers_find(plan->conf->dns, net.has_v6 ? RESOLVERS_ALL : RESOLVERS_V4_ONLY,
 			   &net.resolvers, err) < 0)
 		return -1;
 	*ret = net;

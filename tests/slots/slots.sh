@@ -100,6 +100,20 @@ equal "make each slot once" "181 60 60" "$(mounts) $(links) $(find "$state/slots
 equal "also the last" "0 $((200000000 + 59 * 65536)) 65536" "$(inside 59 cat /proc/self/uid_map | xargs)"
 check "shrunk again" slots --slots 10
 
+# Pieces of one block for several servers: a large one has half of it, small ones share the rest.
+other() { "$program" --state "$work/other$1" --slots "$2" "${@:3}"; }
+export BERTH_NETWORK_IPV4_BLOCK=10.214.0.0/26
+for n in 0 1 2 3 4 5; do mkdir "$work/other$n" && cp -a "$state/image" "$work/other$n/"; done
+check "a server with half of the block" other 0 28
+large() { ip -o route | grep -oE '^10\.214\.[0-9.]* dev bv[0-9a-f]*-[0-9]*' | sort >"$work/routes"; comm -12 "$work/routes" "$work/large" | wc -l; }
+large >/dev/null 2>&1
+cp "$work/routes" "$work/large"
+for n in 1 2 3 4; do check "server $n with an eighth" other "$n" 4; done
+equal "the large one has its routes" 28 "$(large)"
+contains "for one more nothing is left" "is in use on this host" "$(other 5 4 2>&1)"
+for n in 0 1 2 3 4 5; do other "$n" 4 --remove >"$work/out" 2>&1; done
+unset BERTH_NETWORK_IPV4_BLOCK
+
 mv "$state/slots/1" "$state/slots/1.away"
 ln -s /etc "$state/slots/1"
 out=$(slots --slots 10 2>&1)
