@@ -71,7 +71,10 @@ static int open_state(struct slots_plan *plan, struct err *err)
 	return wait_for_others(plan->state_fd, path, err);
 }
 
-/* A service manager may have made it for the server's user already; else it is made by us. */
+/*
+ * It may have been made for the server's user already. It becomes root's and sticky: else that user
+ * could put a link in the place of the folder that root mounts on.
+ */
 static int open_runtime(struct slots_plan *plan, struct err *err)
 {
 	struct stat st;
@@ -80,9 +83,7 @@ static int open_runtime(struct slots_plan *plan, struct err *err)
 		return -1;
 	if (fstat(plan->runtime_fd, &st) < 0)
 		return err_sys(err, errno, "look at %s", plan->runtime_dir);
-	if (st.st_uid == plan->uid)
-		return 0;
-	if (st.st_uid != 0)
+	if (st.st_uid != 0 && st.st_uid != plan->uid)
 		return err_set(err, ERR_DENIED, "%s belongs neither to root nor to %s",
 			       plan->runtime_dir, plan->conf->user);
 	if (fchown(plan->runtime_fd, 0, plan->gid) < 0 || fchmod(plan->runtime_fd, 01770) < 0)
