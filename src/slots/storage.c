@@ -178,7 +178,8 @@ static int give(int dirfd, const char *name, uid_t id, mode_t mode, struct err *
 		return err_sys(err, errno, "open %s", name);
 	if (is_of_slot(&st, id))
 		return 0;
-	if (fchown(fd, id, id) < 0 || fchmod(fd, mode) < 0)
+	/* The owner last: a run that is killed in between finds that this is still to be done. */
+	if (fchmod(fd, mode) < 0 || fchown(fd, id, id) < 0)
 		return err_sys(err, errno, "set owner and mode of %s", name);
 	return 0;
 }
