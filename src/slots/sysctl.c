@@ -12,10 +12,15 @@
 #include <net/if.h>
 #include <stdio.h>
 
+enum { MARK_MAX = 256 * 1024 }; /* thousands of names of interfaces */
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define MARK_RA "accept_ra" /* holds the interfaces of keep_advertisements() */
+
 /* A number of the host that must not be lower than `least`. */
 struct host_setting {
 	const char *path;
-	const char *mark; /* a file that holds what it was before us, if we raised it; or NULL */
+	const char *mark; /* holds what it was before us, if we raised it; or NULL */
 	uint64_t least;
 };
 
@@ -53,24 +58,76 @@ int sysctl_interface(const char *interface, const struct sysctl *settings)
 }
 
 /*
+ * A mark is a file that says what to put back. It begins with the boot that it is of: the folder
+ * may outlive that, and then others have set what we had set.
+ */
+static int write_mark(int dir, const char *name, struct view text)
+{
+	auto_buf struct buf mark = BUF_INIT(MARK_MAX);
+	int r = io_read_file(AT_FDCWD, BOOT_ID, &mark);
+
+	if (r == 0)
+		r = buf_add_view(&mark, text);
+	return r < 0 ? r : io_write_file(dir, name, buf_view(&mark), 0444);
+}
+
+/* Removes the mark; its text goes to `ret`. -ENOENT: there is none of this boot. */
+static int take_mark(int dir, const char *name, struct buf *ret)
+{
+	auto_buf struct buf boot = BUF_INIT(64), mark = BUF_INIT(MARK_MAX);
+	int r = io_read_file(dir, name, &mark);
+
+	if (r == 0)
+		r = io_read_file(AT_FDCWD, BOOT_ID, &boot);
+	if (r < 0)
+		return r;
+	(void)unlinkat(dir, name, 0);
+	if (!view_starts(buf_view(&mark), buf_view(&boot)))
+		return -ENOENT;
+	return buf_add_view(ret, view_from(buf_view(&mark), buf_view(&boot).len));
+}
+
+/* Sets accept_ra where it is `from`; true if it was. */
+static bool change_ra(const char *interface, const char *from, const char *to)
+{
+	auto_buf struct buf value = BUF_INIT(16);
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/accept_ra", interface);
+	return io_read_file(AT_FDCWD, path, &value) == 0 && view_is(buf_view(&value), from) &&
+	       io_put(AT_FDCWD, path, to) == 0;
+}
+
+/*
  * A host that forwards IPv6 stops listening to router advertisements, and may lose its own default
  * route, unless accept_ra is 2.
  */
-static void keep_advertisements(void)
+static void keep_advertisements(int dir)
 {
+	auto_buf struct buf changed = BUF_INIT(MARK_MAX / 2);
 	struct if_nameindex *all = if_nameindex();
 
-	for (const struct if_nameindex *i = all; i && i->if_name; i++) {
-		auto_buf struct buf value = BUF_INIT(16);
-		char path[128];
-
-		(void)snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/accept_ra",
-			       i->if_name);
-		if (io_read_file(AT_FDCWD, path, &value) == 0 && view_is(buf_view(&value), "1\n"))
-			(void)!io_put(AT_FDCWD, path, "2");
-	}
+	for (const struct if_nameindex *i = all; i && i->if_name; i++)
+		if (change_ra(i->if_name, "1\n", "2"))
+			(void)!buf_addf(&changed, "%s\n", i->if_name);
 	if (all)
 		if_freenameindex(all);
+	if (write_mark(dir, MARK_RA, buf_view(&changed)) < 0)
+		log_warning("accept_ra of this host's interfaces stays 2 after --remove");
+}
+
+static void put_back_advertisements(int dir, bool keep)
+{
+	auto_buf struct buf changed = BUF_INIT(MARK_MAX);
+	struct view rest, name;
+	char copy[IFNAMSIZ];
+
+	if (take_mark(dir, MARK_RA, &changed) < 0 || keep)
+		return;
+	rest = buf_view(&changed);
+	while (view_split(&rest, '\n', &name))
+		if (view_copy(name, copy, sizeof(copy)) == 0)
+			(void)change_ra(copy, "2\n", "1");
 }
 
 /* Is it too low? Its present value, as text, is added to `was`. */
@@ -95,7 +152,7 @@ static int raise_setting(int dir, const struct host_setting *setting)
 		return 0;
 	(void)snprintf(text, sizeof(text), "%" PRIu64, setting->least);
 	if (setting->mark)
-		r = io_write_file(dir, setting->mark, buf_view(&was), 0444);
+		r = write_mark(dir, setting->mark, buf_view(&was));
 	if (r == 0)
 		r = io_put(AT_FDCWD, setting->path, text);
 	if (r < 0 && setting->mark)
@@ -106,11 +163,10 @@ static int raise_setting(int dir, const struct host_setting *setting)
 static int put_back(int dir, const struct host_setting *setting, bool keep)
 {
 	auto_buf struct buf was = BUF_INIT(32);
-	int r = io_read_file(dir, setting->mark, &was);
+	int r = take_mark(dir, setting->mark, &was);
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	(void)unlinkat(dir, setting->mark, 0);
 	return keep ? 0 : io_put(AT_FDCWD, setting->path, buf_str(&was));
 }
 
@@ -123,7 +179,7 @@ int forwarding_on(int dir, bool v6, struct err *err)
 		return err_sys(err, -r, "set %s to 1", forwarding4.path);
 	if (!v6 || !is_low(&forwarding6, &was))
 		return 0;
-	keep_advertisements();
+	keep_advertisements(dir);
 	r = raise_setting(dir, &forwarding6);
 	return r < 0 ? err_sys(err, -r, "set %s to 1", forwarding6.path) : 0;
 }
@@ -152,6 +208,7 @@ int forwarding_off(int dir, struct err *err)
 		if (r < 0)
 			return err_sys(err, -r, "set %s back", both[i]->path);
 	}
+	put_back_advertisements(dir, keep);
 	return 0;
 }
 

@@ -5,7 +5,12 @@
 . "$(dirname "$0")/lib.sh"
 begin "$@"
 export BERTH_POOL_STORAGE=dir BERTH_POOL_UID_BASE=1048576
-forwarding=$(cat /proc/sys/net/ipv4/ip_forward)
+echo 0 >/proc/sys/net/ipv4/ip_forward
+echo 0 >/proc/sys/net/ipv6/conf/all/forwarding
+# What the host is told for as long as there are slots.
+host() { (cd /proc/sys/net && cat ipv4/ip_forward ipv6/conf/all/forwarding ipv6/conf/uplink/accept_ra) | xargs; }
+ip link add uplink type veth peer name other
+mkdir "$state/run" && chown nobody "$state/run"
 
 mounts() { grep -c " $state" /proc/self/mountinfo; }
 links() { ip -o link | grep -c ' bv'; }
@@ -93,6 +98,7 @@ equal "the map follows" "0 200065536 65536" "$(inside 1 cat /proc/self/uid_map |
 
 export BERTH_POOL_UID_BASE=200000000
 interrupted "killed ten times while 60 slots are made, then run to its end" 60
+equal "each with its modes" "" "$(find "$state/slots/"*/workspace -maxdepth 0 ! -perm 755)"
 equal "all are complete" "181 60 60" "$(mounts) $(links) $(find "$state/slots" -mindepth 1 -maxdepth 1 | wc -l)"
 check "shrunk again" slots --slots 10
 together "two runs at once" 60
@@ -129,5 +135,15 @@ check "removed" env BERTH_POOL_UID_BASE=200000000 "$program" --state "$state" --
 equal "no mount, no link, no rule is left" "0 0 " "$(mounts) $(links) $(nft list ruleset)"
 equal "nothing in the runtime directory" "" "$(ls "$state/run")"
 equal "no control group" 0 "$(groups)"
-equal "forwarding is as it was" "$forwarding" "$(cat /proc/sys/net/ipv4/ip_forward)"
+equal "the host forwards no more" "0 0 1" "$(host)"
 check "removing twice" slots --remove
+
+export BERTH_NETWORK_IPV6_BLOCK=fd42:6265:7274::/48
+check "made after all" slots --slots 2
+equal "the host forwards, and listens to its routers" "1 1 2" "$(host)"
+check "removed" slots --remove
+equal "nothing of that stays" "0 0 1" "$(host)"
+check "made again" slots --slots 2
+sed -i '1s/^./x/' "$state/run/slots/"{forwarding4,forwarding6,accept_ra}
+check "removed after a reboot, in which others had the host forward" slots --remove
+equal "which it still does" "1 1 2" "$(host)"
