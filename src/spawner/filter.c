@@ -111,12 +111,22 @@ static void no_namespaces(struct filter *f, const char *call, uint32_t bits)
  * Typing into somebody's terminal; and the project that a file counts for, which on some file
  * systems its owner may choose. Of btrfs's own requests only copies that share their blocks: the
  * owner of a workspace may make subvolumes in it, which its quota does not count, and may make it
- * read-only, so that nobody without privileges can empty it. The kernel looks at the low half of
- * the request only.
+ * read-only, so that nobody without privileges can empty it. For the same reason no encryption of
+ * files: without its key an encrypted folder cannot be moved out of the way. The kernel looks at
+ * the low half of the request only.
  */
 static void ioctls(struct filter *f)
 {
-	static const uint32_t refused[] = { TIOCSTI, TIOCLINUX, (uint32_t)FS_IOC_FSSETXATTR };
+	static const uint32_t refused[] = {
+		TIOCSTI,
+		TIOCLINUX,
+		(uint32_t)FS_IOC_FSSETXATTR,
+		(uint32_t)FS_IOC_SET_ENCRYPTION_POLICY,
+		(uint32_t)FS_IOC_GET_ENCRYPTION_PWSALT, /* makes one, on the disk */
+		(uint32_t)FS_IOC_ADD_ENCRYPTION_KEY,
+		(uint32_t)FS_IOC_REMOVE_ENCRYPTION_KEY,
+		(uint32_t)FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS,
+	};
 	static const uint32_t of_btrfs[] = { (uint32_t)FICLONE, (uint32_t)FICLONERANGE,
 					     (uint32_t)FIDEDUPERANGE };
 	unsigned short start = begin_block(f, number_of(f, VIEW("ioctl")));

@@ -242,6 +242,8 @@ const credentials = python([
   ['trusted.* attributes', 'os.setxattr("/workspace/attempt.py", "trusted.overlay.x", b"y")', refused('EPERM', 'EOPNOTSUPP')],
   ['an immutable file', 'fcntl.ioctl(os.open("/workspace/attempt.py", os.O_RDONLY), 0x40086602, struct.pack("q", 0x10))', refused('EPERM', 'EOPNOTSUPP', 'ENOTTY')],
   ['a workspace that nobody can empty', 'fcntl.ioctl(os.open("/workspace", os.O_RDONLY), 0x4008941a, struct.pack("Q", 2))', refused('EPERM')],
+  ['an encrypted folder that nobody can empty', 'fcntl.ioctl(os.open("/workspace", os.O_RDONLY), 0x800c6613, bytes(12))', refused('EPERM')],
+  ['a key for it', 'fcntl.ioctl(os.open("/workspace", os.O_RDONLY), 0xc0506617, bytes(80))', refused('EPERM')],
   ['a file that others wait to open', 'fcntl.fcntl(os.open("/workspace/attempt.py", os.O_RDWR), fcntl.F_SETLEASE, fcntl.F_WRLCK)', refused('EPERM')],
   ['limits for PID 1', 'checked(libc.prlimit(1, 7, struct.pack("2Q", 3, 3), None))', refused('EPERM')],
   ['another quota project', 'fcntl.ioctl(os.open("/workspace/attempt.py", os.O_RDONLY), 0x401c5820, struct.pack("IIIII", 0, 0, 0, 5, 0) + bytes(8))', refused('EPERM', 'EOPNOTSUPP', 'ENOTTY', 'EINVAL')],

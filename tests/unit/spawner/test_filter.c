@@ -135,6 +135,12 @@ static void test_arguments(void **state)
 	expect("ioctl", 0, FIDEDUPERANGE, 0, SECCOMP_RET_ALLOW);
 	expect("ioctl", 0, FS_IOC_GETFLAGS, 0, SECCOMP_RET_ALLOW);
 	expect("ioctl", 0, FS_IOC_FSSETXATTR, 0, DENY(EPERM));
+	expect("ioctl", 0, FS_IOC_SET_ENCRYPTION_POLICY, 0, DENY(EPERM));
+	expect("ioctl", 0, FS_IOC_GET_ENCRYPTION_PWSALT, 0, DENY(EPERM));
+	expect("ioctl", 0, FS_IOC_ADD_ENCRYPTION_KEY, 0, DENY(EPERM));
+	expect("ioctl", 0, FS_IOC_REMOVE_ENCRYPTION_KEY, 0, DENY(EPERM));
+	expect("ioctl", 0, FS_IOC_REMOVE_ENCRYPTION_KEY_ALL_USERS, 0, DENY(EPERM));
+	expect("ioctl", 0, FS_IOC_GET_ENCRYPTION_POLICY_EX, 0, SECCOMP_RET_ALLOW);
 	expect("fcntl", 0, F_SETFL, 0, SECCOMP_RET_ALLOW);
 	expect("fcntl", 0, F_OFD_SETLKW, 0, SECCOMP_RET_ALLOW);
 	expect("fcntl", 0, F_SETLEASE, F_WRLCK, DENY(EPERM));
