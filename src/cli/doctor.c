@@ -43,6 +43,7 @@ static const struct {
 	{ "other firewalls", doctor_other_firewalls },
 	{ "/dev/net/tun", doctor_tun },
 	{ "core dumps", doctor_core_pattern },
+	{ "processes", doctor_processes },
 	{ "inotify", doctor_inotify },
 	{ "open files", doctor_open_files },
 	{ "io_uring", doctor_io_uring },

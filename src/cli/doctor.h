@@ -53,6 +53,7 @@ doctor_check_fn doctor_cgroups;
 doctor_check_fn doctor_core_pattern;
 doctor_check_fn doctor_io_uring;
 doctor_check_fn doctor_bpf;
+doctor_check_fn doctor_processes;
 doctor_check_fn doctor_inotify;
 doctor_check_fn doctor_open_files;
 doctor_check_fn doctor_perf;

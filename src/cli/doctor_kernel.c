@@ -223,6 +223,18 @@ static void advise(struct doctor_result *ret, const char *name, const char *path
 	doctor_fix(ret, "sysctl -w %s=%" PRIu64, name, least);
 }
 
+/* Each sandbox has a limit of its own; together they should not have all that the host has. */
+void doctor_processes(const struct doctor_host *host, struct doctor_result *ret)
+{
+	const uint64_t pid_max_limit = 4 * 1024 * 1024, of_the_host = 4096;
+	uint64_t least = (uint64_t)host->conf.slots * host->conf.processes + of_the_host;
+
+	least = least < pid_max_limit ? least : pid_max_limit;
+	advise(ret, "kernel.threads-max", "/proc/sys/kernel/threads-max", least);
+	if (ret->verdict == DOCTOR_OK)
+		advise(ret, "kernel.pid_max", "/proc/sys/kernel/pid_max", least);
+}
+
 /* Set-up raises these: see slots/sysctl.c. */
 enum { ENOUGH_FOR_ALL = 1 << 20 };
 

@@ -61,6 +61,13 @@ describe('doctor', { skip: withoutBerth }, () => {
     assert.match(fix, /sandbox\.disk_bandwidth = 0/);
   });
 
+  it('fewer processes on the host than all sandboxes may have are worth a warning', () => {
+    assert.equal(checks('--set', 'pool.slots=1', '--set', 'sandbox.processes=16').processes.verdict, 'ok');
+    const { verdict, found, fix } = checks('--set', 'pool.slots=5000', '--set', 'sandbox.processes=800').processes;
+    assert.equal(verdict, 'warning', found);
+    assert.match(fix, /^sysctl -w kernel\.(threads-max|pid_max)=4004096$/);
+  });
+
   it('a program that others may write is a failure', () => {
     const init = join(berth.programs, 'berth-init');
     chmodSync(init, 0o733);
