@@ -148,7 +148,7 @@ export class Berth {
     await eventually(() => /the engine is ready/.test(this.server.stderr.slice(before)));
   }
 
-  /** Pids of its processes by program name, also of those that show another one in `ps`. */
+  /** Pids of its processes by program name, also of those that show another one in `ps`; the oldest first. */
   pids(name) {
     const path = join(this.programs, name);
     const runs = (pid) => {
@@ -158,7 +158,16 @@ export class Berth {
         return false; // it has just ended, or is no more than a zombie
       }
     };
-    return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && runs(entry)).map(Number);
+    // Not by number: numbers begin again, and what it forked may have a smaller one.
+    const begin = (pid) => {
+      try {
+        return Number(readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /s, '').split(' ')[19]);
+      } catch {
+        return Infinity;
+      }
+    };
+    const started = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && runs(entry)).map((entry) => [Number(entry), begin(entry)]);
+    return started.sort(([, one], [, other]) => one - other).map(([pid]) => pid);
   }
 
   /** Whether what `name` has in memory that it can write, without what is locked, holds this text. */
