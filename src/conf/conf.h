@@ -3,7 +3,7 @@
  * The configuration: built-in defaults, then the profile's, then /etc/berth/berth.conf (INI), then
  * the environment (BERTH_SECTION_KEY, and the variables of mcp-linux-sandbox). Unknown keys are
  * errors with file and line. Durations are seconds, sizes bytes, unless the name says otherwise.
- * Every key is documented in berth.conf(5); conf.c holds the one table of them.
+ * Every key is documented in berth.conf(5); keys.c holds the one table of them.
  */
 #ifndef BERTH_CONF_CONF_H
 #define BERTH_CONF_CONF_H

@@ -61,7 +61,7 @@ static void set_state(struct http_conn *conn, enum conn_state state)
 void conn_free(struct http_conn *conn)
 {
 	buf_wipe(&conn->in);
-	buf_done(&conn->out);
+	buf_wipe(&conn->out);
 	free(conn);
 }
 
@@ -131,7 +131,7 @@ static int flush_out(struct http_conn *conn)
 		conn->out_sent += (size_t)n;
 		conn->n_sent += (uint64_t)n;
 	}
-	buf_done(&conn->out);
+	buf_wipe(&conn->out);
 	conn->out_sent = 0;
 	return 0;
 }

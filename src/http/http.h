@@ -170,7 +170,7 @@ void http_reply(struct http_request *req, unsigned status, const char *content_t
 void http_reply_text(struct http_request *req, unsigned status, const char *fmt, ...) PRINTF(3, 4);
 
 /*
- * A file: `size` bytes of `fd` (taken) with Range, If-Range, If-None-Match, ETag and
+ * A file: `size` bytes of `fd` with Range, If-Range, If-None-Match, ETag and
  * Content-Length handled here (RFC 9110 13, 14). `etag` is a quoted string. A file that shrinks
  * while it is sent ends the connection early; one that grows is cut at `size`. `done` (may be NULL)
  * runs once when the last byte is out or the client is gone, never inside the call.

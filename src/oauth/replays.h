@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Answers to refresh requests, kept for OAUTH_REPLAY_TTL_S: clients send the same refresh token
- * several times at once, and each must get the same pair. The only place where tokens are in
- * memory as text; they are wiped when their time is over.
+ * several times at once, and each must get the same pair. The only place where tokens stay in
+ * memory as text; they are wiped when their time is over. Each answer passes through the HTTP layer
+ * besides, which wipes what it has sent, while the library's own copies are only freed.
  */
 #ifndef BERTH_OAUTH_REPLAYS_H
 #define BERTH_OAUTH_REPLAYS_H

@@ -2,7 +2,8 @@
 /*
  * Messages between berthd and berth-spawner: one fixed-size struct a direction, sent whole in one
  * SOCK_SEQPACKET message on one host, so in native byte order. Both sides validate: a message that
- * decodes is within its ranges, and fields that its type does not use are zero.
+ * decodes is within its ranges, and fields that the type of a request does not use are zero. Those
+ * that the type of an event does not use are to be ignored.
  *
  * berthd names what it starts by an id of its choice, unique on the connection. For each START or
  * KEEPER there is exactly one STARTED; if that says success (error 0) exactly one ENDED follows,
