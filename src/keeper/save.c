@@ -101,18 +101,32 @@ static int copy_xattr(int from, int to, const char *name, char *value)
 	return fsetxattr(to, name, value, (size_t)n, 0) < 0 ? -errno : 0;
 }
 
-static int copy_xattrs(int from, int to)
+/* What it has of its folder (a default ACL) and the original has not. */
+static int drop_surplus(int from, int to, const char *name, char *value)
+{
+	(void)value;
+	if (fgetxattr(from, name, NULL, 0) >= 0)
+		return 0;
+	if (errno != ENODATA)
+		return -errno;
+	return fremovexattr(to, name) < 0 ? -errno : 0;
+}
+
+typedef int xattr_fn(int from, int to, const char *name, char *value);
+
+/* Calls `fn` for each attribute that `of` has, until it fails. */
+static int each_xattr(int of, int from, int to, xattr_fn *fn)
 {
 	auto_free char *names = malloc(2 * (size_t)XATTR_BYTES);
 	ssize_t n;
 
 	if (!names)
 		return -ENOMEM;
-	n = flistxattr(from, names, XATTR_BYTES);
+	n = flistxattr(of, names, XATTR_BYTES);
 	if (n < 0)
 		return errno == ENOTSUP ? 0 : -errno;
 	for (const char *name = names; name < names + n; name += strlen(name) + 1) {
-		int r = copy_xattr(from, to, name, names + XATTR_BYTES);
+		int r = fn(from, to, name, names + XATTR_BYTES);
 
 		if (r < 0)
 			return r;
@@ -120,7 +134,10 @@ static int copy_xattrs(int from, int to)
 	return 0;
 }
 
-/* Owner before mode: changing the owner takes away set-id bits. */
+/*
+ * Changing the owner and writing take away set-id bits and file capabilities: attributes and mode
+ * come last.
+ */
 static int write_copy(const struct loaded *l, int fd, struct view content)
 {
 	const struct stat *st = &l->file.st;
@@ -128,9 +145,11 @@ static int write_copy(const struct loaded *l, int fd, struct view content)
 
 	if (fchown(fd, st->st_uid, st->st_gid) < 0)
 		return -errno;
-	r = copy_xattrs(l->file.fd, fd);
+	r = io_write_all(fd, content.p, content.len);
 	if (r == 0)
-		r = io_write_all(fd, content.p, content.len);
+		r = each_xattr(fd, l->file.fd, fd, drop_surplus);
+	if (r == 0)
+		r = each_xattr(l->file.fd, l->file.fd, fd, copy_xattr);
 	if (r < 0)
 		return r;
 	if (fchmod(fd, st->st_mode & 07777) < 0 || fsync(fd) < 0)
@@ -186,32 +205,46 @@ static int save_beside(int root, int self, const struct loaded *l, struct view c
 	r = exchange(folder, copy.name, name, l);
 	if (r == -ESTALE)
 		return fail_changed(l, err);
+	/* The old content goes at once: while that has a name, being killed would leave it. */
+	temp_done(&copy);
 	if (r < 0 || fsync(folder) < 0)
 		return fail_errno(err, r < 0 ? -r : errno, "save %s",
 				  show_name(place_view(&l->file.place), shown));
 	return 0;
 }
 
-static int write_at(int fd, struct view content, size_t from)
+/* From offset *at on, which becomes how far it got. */
+static int write_at(int fd, struct view content, size_t *at)
 {
-	while (from < content.len) {
-		ssize_t n = pwrite(fd, content.p + from, content.len - from, (off_t)from);
+	while (*at < content.len) {
+		ssize_t n = pwrite(fd, content.p + *at, content.len - *at, (off_t)*at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		from += (size_t)n;
+		*at += (size_t)n;
 	}
-	if (ftruncate(fd, (off_t)content.len) < 0)
-		return -errno;
 	return 0;
+}
+
+static int set_length(int fd, size_t len)
+{
+	return ftruncate(fd, (off_t)len) < 0 ? -errno : 0;
+}
+
+/* Where content is not overwritten but written anew (btrfs), even this may have no room. */
+static int put_back(int fd, struct view old, size_t from, size_t to)
+{
+	int r = write_at(fd, view_first(old, to), &from);
+
+	return r < 0 ? r : set_length(fd, old.len);
 }
 
 static int save_in_place(const struct loaded *l, struct view content, struct err *err)
 {
 	struct view old = buf_view(&l->content);
-	size_t same = 0, common = old.len < content.len ? old.len : content.len;
+	size_t same = 0, common = old.len < content.len ? old.len : content.len, at;
 	char shown[SHOW_MAX];
 	struct stat st;
 	int r = 0;
@@ -227,9 +260,11 @@ static int save_in_place(const struct loaded *l, struct view content, struct err
 	    errno != EOPNOTSUPP)
 		r = -errno;
 	if (r == 0) {
-		r = write_at(l->file.fd, content, same);
-		/* Back to what it was: those bytes had room. */
-		if (r < 0 && write_at(l->file.fd, old, same) < 0)
+		at = same;
+		r = write_at(l->file.fd, content, &at);
+		if (r == 0)
+			r = set_length(l->file.fd, content.len);
+		if (r < 0 && at > same && put_back(l->file.fd, old, same, at) < 0)
 			return fail(err, EIO, "%s could not be written and is damaged now",
 				    show_name(place_view(&l->file.place), shown));
 	}

@@ -66,6 +66,14 @@ describe('files at a full quota', { skip: withoutBerth || withoutBtrfs() }, () =
     assert.equal(await names(), before);
   });
 
+  it('edit_file never calls a file damaged that it has not touched', async () => {
+    await berth.call('read_file', { path: 'lines', sandbox: 'test' });
+    const { text, isError } = await berth.call('edit_file', { path: 'lines', old_text: '\n50\n', new_text: '\n51\n', sandbox: 'test' });
+    assert.doesNotMatch(text, /damaged/);
+    assert.equal(await sh(`seq 100 ${isError ? '' : "| sed 's/^50$/51/'"} | cmp - lines && echo same`), 'same');
+    if (!isError) await berth.call('edit_file', { path: 'lines', undo: 'last', sandbox: 'test' });
+  });
+
   it('an upload is refused in words, and nothing of it stays', async () => {
     const before = await names();
     const { status, text } = await put('up', Buffer.alloc(MiB, 1));

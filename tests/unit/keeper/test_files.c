@@ -369,6 +369,35 @@ static void test_edit_keeps_the_inode_facts(void **state)
 	check_file(f->workspace, "hard", VIEW("newer\n"));
 }
 
+/* A file neither loses a capability, which writing takes away, nor gets what its folder hands on.
+ */
+static void test_edit_keeps_the_permissions(void **state)
+{
+	/* As <linux/posix_acl_xattr.h> and <linux/capability.h> have them, in little endian. */
+	static const uint32_t acl[] = { 2,   7 << 16 | 1,  -1U, 7 << 16 | 2,  4242, 5 << 16 | 4,
+					-1U, 7 << 16 | 16, -1U, 5 << 16 | 32, -1U };
+	static const uint32_t capability[] = { 0x02000001, 1 << 10, 0, 0, 0 };
+	struct fixture *f = *state;
+	uint32_t value[16];
+	struct stat st;
+
+	put_file(f->workspace, "file", VIEW("old\n"));
+	assert_int_equal(fchmodat(f->workspace, "file", 0755, 0), 0);
+	auto_fd int fd = openat(f->workspace, "file", O_RDONLY | O_CLOEXEC);
+	if (fsetxattr(f->workspace, "system.posix_acl_default", acl, sizeof(acl), 0) < 0 ||
+	    fsetxattr(fd, "security.capability", capability, sizeof(capability), 0) < 0)
+		skip();
+	assert_int_equal(read_it(f, "file", 0, 0), 0);
+	assert_int_equal(edit_it(f, "file", "old", "new"), 0);
+	check_file(f->workspace, "file", VIEW("new\n"));
+	auto_fd int now = openat(f->workspace, "file", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fgetxattr(now, "system.posix_acl_access", value, sizeof(value)), -1);
+	assert_int_equal(fgetxattr(now, "security.capability", value, sizeof(value)),
+			 sizeof(capability));
+	assert_int_equal(fstat(now, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0755);
+}
+
 static void test_undo(void **state)
 {
 	struct fixture *f = *state;
@@ -595,6 +624,7 @@ int main(int argc, char **argv)
 		WITH_FIXTURE(test_edit_lines),
 		WITH_FIXTURE(test_edit_keeps_everything_else),
 		WITH_FIXTURE(test_edit_keeps_the_inode_facts),
+		WITH_FIXTURE(test_edit_keeps_the_permissions),
 		WITH_FIXTURE(test_undo),
 		WITH_FIXTURE(test_random_edits_and_undos),
 		WITH_FIXTURE(test_list),
