@@ -169,8 +169,11 @@ static enum text_ending ending_near(enum text_encoding encoding, struct view raw
 
 	if (next_ending(encoding, raw, &from, end, &found))
 		return found;
-	/* An even distance, so that UTF-16 stays in step. */
-	from = at > ENDING_REACH ? at - ENDING_REACH : at % 2;
+	/* An even distance, so that UTF-16 stays in step; else from the first byte. */
+	if (at > ENDING_REACH)
+		from = at - ENDING_REACH;
+	else
+		from = encoding == TEXT_UTF16LE || encoding == TEXT_UTF16BE ? at % 2 : 0;
 	while (next_ending(encoding, raw, &from, at, &found))
 		;
 	return found;

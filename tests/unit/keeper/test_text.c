@@ -111,6 +111,7 @@ static void test_line_ends_of_a_replacement(void **state)
 		{ VIEW_INIT("a\nb\n"), 0, 1, "x\ny", "x\ny" },
 		{ VIEW_INIT("a\r\nb\nc\n"), 0, 5, "1\n2\n3\n", "1\r\n2\n3\n" },
 		{ VIEW_INIT("a\r\nlast"), 3, 7, "x\ny", "x\r\ny" },
+		{ VIEW_INIT("\r\nabc"), 2, 5, "x\ny", "x\r\ny" },
 		{ VIEW_INIT("one"), 0, 3, "x\ny", "x\ny" },
 	};
 
