@@ -13,7 +13,7 @@
 
 enum {
 	USAGE_MAX_DEPTH = 4096,
-	USAGE_MAX_LINKED = 1 << 20, /* files with several names that are counted only once */
+	USAGE_MAX_LINKED = 1 << 20, /* files with several names whose bytes are counted only once */
 	BLOCK = 512,                /* unit of st_blocks */
 };
 
@@ -43,9 +43,10 @@ static void count_entry(struct usage *u, const struct stat *st)
 {
 	if (mtime_ns(st) > u->newest_ns)
 		u->newest_ns = mtime_ns(st);
+	/* Each name takes time to look at and room in its folder, whatever it leads to. */
+	u->files++;
 	if (counted_before(u, st))
 		return;
-	u->files++;
 	u->bytes += (uint64_t)st->st_blocks * BLOCK;
 }
 

@@ -12,6 +12,7 @@ enum {
 
 #define PAUSE_FAR  (10 * USEC_PER_SEC)
 #define PAUSE_NEAR (2 * USEC_PER_SEC)
+#define PAUSE_MOST (60 * USEC_PER_SEC) /* however long a tenant makes it take */
 /* A tree that takes longer to measure does not keep the others from being judged. */
 #define GUARD_PATIENCE (10 * USEC_PER_SEC)
 
@@ -50,9 +51,11 @@ usec disk_pause(const struct disk_limits *limits, const struct disk_use *use, us
 {
 	bool is_near = (limits->workspace && use->workspace > limits->workspace / 2) ||
 		       (limits->layer && use->layer > limits->layer / 2);
-	usec least = is_near ? PAUSE_NEAR : PAUSE_FAR;
+	usec least = is_near ? PAUSE_NEAR : PAUSE_FAR, share = took * SHARE;
 
-	return took * SHARE > least ? took * SHARE : least;
+	if (share > PAUSE_MOST)
+		return PAUSE_MOST;
+	return share > least ? share : least;
 }
 
 enum disk_guard disk_guard(usec *low_since, bool is_low, const struct disk_grower *growers,

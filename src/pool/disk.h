@@ -42,8 +42,9 @@ enum disk_full disk_judge(const struct disk_limits *limits, const struct disk_us
  */
 bool disk_has_grown(const struct disk_use *before, const struct disk_use *now);
 /*
- * Until the next measurement: measuring takes at most a twentieth of the time. It has no lower
- * priority than a tenant's work, who could keep it from ever ending.
+ * Until the next measurement: measuring takes at most a twentieth of the time, where the pause for
+ * that is not more than a minute. It has no lower priority than a tenant's work, who could keep it
+ * from ever ending.
  */
 usec disk_pause(const struct disk_limits *limits, const struct disk_use *use, usec took);
 

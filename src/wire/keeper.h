@@ -84,7 +84,7 @@ enum keeper_verb {
 	 * text = one line an entry and what was left out, number = shown, count = matched. */
 	KEEPER_LIST,
 	/* size = bytes used in workspace and layer, number = those of the workspace alone,
-	 * count = files, mtime_ns = newest change in the workspace.
+	 * count = names of files, mtime_ns = newest change in the workspace.
 	 * ALL: count = files of the layer too.
 	 * EOVERFLOW: too deep to be measured to the end; the numbers are a lower bound. */
 	KEEPER_USAGE,

@@ -82,6 +82,8 @@ static void test_pause(void **state)
 		{ { .layer = 101 }, S / 10, 2 * S },
 		{ { .layer = 101 }, S, 20 * S }, /* not more than a twentieth of the time */
 		{ { .layer = 1 }, S, 20 * S },
+		{ { .layer = 1 }, 3 * S, 60 * S },
+		{ { .layer = 1 }, 100 * S, 60 * S },
 	};
 
 	(void)state;
