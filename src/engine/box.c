@@ -9,7 +9,6 @@
 
 /* From the end of init's socket to the spawner's word that it has died. */
 #define DEATH_DEADLINE (2 * USEC_PER_SEC)
-enum { MAX_USAGES = 64 };
 
 struct usage_call {
 	struct list in_usages;

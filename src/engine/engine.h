@@ -174,7 +174,7 @@ void engine_files_close(struct engine_files *files);
 /*
  * One request to the keeper (wire/keeper.h). `in_fd` is borrowed, or -1. `fn` (NULL: nobody) gets
  * the reply (NULL: the keeper was lost) and a descriptor that it must take (close) if it is not -1.
- * Requests of one slot are answered in order, except long ones (EMPTY, USAGE).
+ * Requests of one slot are answered in order, except the long ones that wire/keeper.h names.
  */
 typedef void engine_reply_fn(void *userdata, const struct keeper_reply *reply, int fd);
 int engine_files_call(struct engine_files *files, const struct keeper_request *request, int in_fd,

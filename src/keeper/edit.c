@@ -16,7 +16,6 @@
 enum {
 	SHOWN_CHANGES = 3,
 	SHOWN_LINE_NUMBERS = 20,
-	TEXT_SLACK = 16 * 1024, /* of a reply's text, kept free for its last part */
 };
 
 struct editing {

@@ -8,8 +8,7 @@
 #include "base/buf.h"
 
 enum {
-	MATCH_MAX = 100 * 1000,    /* places that one edit may replace */
-	MATCH_MAX_TEXT = 8 * 1024, /* of a diagnosis */
+	MATCH_MAX = 100 * 1000, /* places that one edit may replace */
 };
 
 /*
