@@ -25,14 +25,36 @@ static void be_idle(void)
 		      IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
 }
 
+static int lock_turn(const struct keeper *k, int command, off_t turn)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = turn, .l_len = 1
+	};
+
+	return fcntl(k->turns, command, &lock);
+}
+
+/* The kernel gives a turn back when the child ends, however it does. */
+static void await_turn(const struct keeper *k)
+{
+	for (off_t i = 0; i < KEEPER_MAX_TURNS; i++)
+		if (lock_turn(k, F_SETLK, i) == 0)
+			return;
+	(void)lock_turn(k, F_SETLKW, getpid() % KEEPER_MAX_TURNS);
+}
+
 static int child_reply(struct keeper *k, const struct job *job,
 		       const struct keeper_request *request, verb_fn *fn)
 {
 	auto_answer struct answer answer = { .text = BUF_INIT(KEEPER_MAX_TEXT), .fd = -1 };
 	auto_buf struct buf message = BUF_INIT(KEEPER_MAX_MESSAGE);
 	struct err failure = { 0 };
-	int r = fn(k, request, -1, &answer, &failure);
+	int r;
 
+	/* What makes the layer anew waits for nobody. */
+	if (request->verb != KEEPER_DROP_LAYER)
+		await_turn(k);
+	r = fn(k, request, -1, &answer, &failure);
 	r = encode_answer(&message, job->id, &answer, r < 0 ? &failure : NULL);
 	if (r == 0)
 		r = io_write_all(job->reply, message.p, message.len);

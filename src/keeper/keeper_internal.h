@@ -14,6 +14,8 @@
 
 enum {
 	KEEPER_MAX_JOBS = 16,
+	/* Requests at work at once of those that may take much memory; the others wait. */
+	KEEPER_MAX_TURNS = 4,
 };
 
 struct edits;
@@ -43,6 +45,7 @@ struct keeper {
 	struct job jobs[KEEPER_MAX_JOBS];
 	bool trash_again; /* more was set aside while a JOB_TRASH ran */
 	struct edits *edits;
+	int turns; /* a file of KEEPER_MAX_TURNS bytes, each to be locked by a child */
 };
 
 /*

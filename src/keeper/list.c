@@ -19,7 +19,8 @@ enum {
 	LIST_DEFAULT = 200, /* entries shown */
 	LIST_MAX = 1000,
 	LIST_MAX_DEPTH = 64,
-	LIST_MAX_NAMES_BYTES = 64 * 1024 * 1024, /* of one folder's names */
+	/* Of the names that are held at once: those of a folder and of all that it is in. */
+	LIST_MAX_NAMES_BYTES = 32 * 1024 * 1024,
 	LIST_SECONDS = 20,
 	LIST_MAX_BYTES = 60 * 1024, /* of the text */
 };
@@ -38,6 +39,7 @@ struct listing {
 	char first_skipped[SHOW_MAX];
 	usec deadline;
 	bool is_late;
+	size_t names_left; /* of LIST_MAX_NAMES_BYTES */
 	struct buf *out;
 	struct view top; /* where the listing began, as the caller named it */
 	struct buf path; /* of the entry, relative to that */
@@ -56,6 +58,12 @@ static void names_done(struct names *names)
 	free(names->name);
 }
 #define auto_names CLEANUP(names_done)
+
+/* With its share of the index. */
+static size_t names_size(const struct names *names)
+{
+	return names->bytes.len + names->n * sizeof(*names->name);
+}
 
 static int compare_names(const void *a, const void *b)
 {
@@ -95,6 +103,8 @@ static int names_read(struct names *names, int fd)
 		if (r == 0)
 			r = buf_add(&names->bytes, e->d_name, strlen(e->d_name) + 1);
 		names->n++;
+		if (r == 0 && names_size(names) > names->bytes.max)
+			r = -ENOSPC;
 	}
 	(void)closedir(dir);
 	return r < 0 ? r : names_index(names);
@@ -240,16 +250,21 @@ static int list_entry(struct listing *l, int dir, const char *name, uint32_t dep
 	return 0;
 }
 
-/* Takes `fd`. Recursive, at most LIST_MAX_DEPTH deep; one folder's names a level. */
+/* Takes `fd`. Recursive, at most LIST_MAX_DEPTH deep, with the names of each level. */
 static int list_folder(struct listing *l, int fd, uint32_t depth)
 {
-	auto_names struct names names = { .bytes = BUF_INIT(LIST_MAX_NAMES_BYTES) };
+	auto_names struct names names = { .bytes = BUF_INIT(l->names_left) };
 	auto_fd int dir = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	size_t mark = l->path.len;
-	int r = names_read(&names, fd);
+	size_t left = l->names_left;
+	int r = dir < 0 ? -errno : 0;
 
-	if (r == 0 && dir < 0)
-		r = -errno;
+	if (r == 0)
+		r = names_read(&names, fd);
+	else
+		(void)close(fd);
+	if (r == 0)
+		l->names_left -= names_size(&names);
 	for (size_t i = 0; r == 0 && i < names.n && !l->is_late; i++) {
 		r = mark ? buf_add_char(&l->path, '/') : 0;
 		if (r == 0)
@@ -259,6 +274,7 @@ static int list_folder(struct listing *l, int fd, uint32_t depth)
 		buf_truncate(&l->path, mark);
 		l->is_late = clock_monotonic(&clock_system) > l->deadline;
 	}
+	l->names_left = left;
 	if (r == -ENOSPC) { /* names or path too long to go on here */
 		l->too_deep++;
 		r = 0;
@@ -343,6 +359,7 @@ int verb_list(struct keeper *k, const struct keeper_request *request, int in_fd,
 	      struct answer *answer, struct err *err)
 {
 	struct listing l = { .flags = request->flags,
+			     .names_left = LIST_MAX_NAMES_BYTES,
 			     .limit = request->limit ? request->limit : LIST_DEFAULT,
 			     .deadline =
 				     clock_monotonic(&clock_system) + LIST_SECONDS * USEC_PER_SEC,

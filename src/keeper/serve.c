@@ -6,6 +6,19 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
+
+void keeper_free(struct keeper *k)
+{
+	if (!k)
+		return;
+	job_cancel_all(k);
+	token_drop_all(k);
+	edits_free(k->edits);
+	if (k->turns >= 0)
+		(void)close(k->turns);
+	free(k);
+}
 
 struct keeper *keeper_new(int socket_fd, int workspace_fd, int layer_fd, int self_fd)
 {
@@ -18,21 +31,12 @@ struct keeper *keeper_new(int socket_fd, int workspace_fd, int layer_fd, int sel
 	k->layer = layer_fd;
 	k->self = self_fd;
 	k->edits = edits_new();
-	if (!k->edits) {
-		free(k);
+	k->turns = memfd_create("turns", MFD_CLOEXEC);
+	if (!k->edits || k->turns < 0) {
+		keeper_free(k);
 		return NULL;
 	}
 	return k;
-}
-
-void keeper_free(struct keeper *k)
-{
-	if (!k)
-		return;
-	job_cancel_all(k);
-	token_drop_all(k);
-	edits_free(k->edits);
-	free(k);
 }
 
 void answer_done(struct answer *answer)

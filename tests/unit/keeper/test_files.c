@@ -607,6 +607,66 @@ static void test_list_many(void **state)
 	assert_true(says("  f000999\n["));
 }
 
+/* A folder in a folder, each with more than half of the names that one listing may hold. */
+static void test_list_more_names_than_fit(void **state)
+{
+	struct fixture *f = *state;
+	char name[256];
+
+	memset(name, 'n', 250);
+	assert_int_equal(mkdirat(f->workspace, "below", 0755), 0);
+	auto_fd int below = openat(f->workspace, "below", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	put_file(f->workspace, "file", VIEW(""));
+	for (int i = 0; i < 66000; i++) {
+		(void)snprintf(name + 244, 7, "%06d", i);
+		assert_int_equal(linkat(f->workspace, "file", f->workspace, name, 0), 0);
+		assert_int_equal(linkat(f->workspace, "file", below, name, 0), 0);
+	}
+	assert_int_equal(list_it(f, "", "**/file", 0), 0);
+	assert_int_equal(reply.count, 1);
+	assert_true(says("[not searched: 1 folders that are too deep or large]"));
+	assert_int_equal(list_it(f, "below", "**/file", 0), 0);
+	assert_false(says("not searched"));
+}
+
+/* The keeper's file of turns; -1 where the test may not look at it. */
+static int open_turns(pid_t keeper)
+{
+	char path[64], target[64] = "";
+
+	for (int fd = 0; fd < 64; fd++) {
+		(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", keeper, fd);
+		if (readlink(path, target, sizeof(target) - 1) > 0 && strstr(target, "turns"))
+			return open(path, O_RDWR | O_CLOEXEC);
+	}
+	return -1;
+}
+
+static void test_long_requests_take_turns(void **state)
+{
+	struct fixture *f = *state;
+	const struct keeper_request list = { .verb = KEEPER_LIST };
+	const struct keeper_request room = { .verb = KEEPER_ROOM };
+	const struct keeper_request drop = { .verb = KEEPER_DROP_LAYER, .flags = KEEPER_ALL };
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct keeper_reply got;
+	uint64_t id;
+
+	assert_int_equal(ask(f, &room, -1, &got, NULL), 0);
+	auto_fd int turns = open_turns(f->pid);
+	if (turns < 0)
+		skip();
+	assert_int_equal(fcntl(turns, F_SETLK, &lock), 0);
+	id = ask_only(f, &list, -1);
+	/* Others do not wait for a turn. */
+	assert_int_equal(ask(f, &room, -1, &got, NULL), 0);
+	assert_int_equal(ask(f, &drop, -1, &got, NULL), 0);
+	lock.l_type = F_UNLCK;
+	assert_int_equal(fcntl(turns, F_SETLK, &lock), 0);
+	assert_int_equal(next_reply(f, &got, NULL), id);
+	assert_int_equal(got.error, 0);
+}
+
 #define WITH_FIXTURE(fn) cmocka_unit_test_setup_teardown(fn, fixture_set_up, fixture_tear_down)
 
 int main(int argc, char **argv)
@@ -629,6 +689,8 @@ int main(int argc, char **argv)
 		WITH_FIXTURE(test_random_edits_and_undos),
 		WITH_FIXTURE(test_list),
 		WITH_FIXTURE(test_list_many),
+		WITH_FIXTURE(test_list_more_names_than_fit),
+		WITH_FIXTURE(test_long_requests_take_turns),
 	};
 
 	fixture_options(argc, argv);
