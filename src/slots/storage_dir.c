@@ -33,7 +33,8 @@ static int make_one(int slot, const char *name, uint32_t project, uint64_t bytes
 	auto_fd int fd = openat(slot, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return err_sys(err, errno, "open %s", name);
-	if (!project_quota_is_here(fd)) {
+	/* What cannot be counted in whole is measured. */
+	if (!project_quota_is_here(fd) || project_quota_cover(fd, project) < 0) {
 		*ret_bounded = false;
 		return 0;
 	}
