@@ -39,7 +39,8 @@ static void reach_only_what_tls_takes(struct view ca_file)
 		{ "/usr", LANDLOCK_READ },
 		{ "/lib", LANDLOCK_READ },
 		{ "/lib64", LANDLOCK_READ },
-		{ "/run/systemd/resolve", LANDLOCK_READ },
+		/* What it leads to, wherever resolvconf, NetworkManager or systemd keep it. */
+		{ "/etc/resolv.conf", LANDLOCK_READ },
 		{ path, LANDLOCK_READ },
 		{ NULL, 0 },
 	};

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""berth-mail against a real SMTP server (Debian's python3-aiosmtpd): relay.py BERTH-MAIL
+"""berth-mail against a real SMTP server (Debian's python3-aiosmtpd): relay.py BERTH-MAIL [resolver]
 
 TLS from the first byte and by STARTTLS, authentication, what the relay refuses for now and for
 good, relays that are not there or not who they should be, and frames that try to inject something.
@@ -12,6 +12,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import warnings
 
 from aiosmtpd.controller import Controller
@@ -92,7 +93,7 @@ def make_certificate(folder, address):
     key, cert = os.path.join(folder, "key.pem"), os.path.join(folder, "cert.pem")
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key,
                     "-out", cert, "-days", "2", "-subj", "/CN=relay.example",
-                    "-addext", "subjectAltName=IP:%s,IP:127.0.0.1" % address],
+                    "-addext", "subjectAltName=IP:%s,IP:127.0.0.1,DNS:relay.example" % address],
                    check=True, stderr=subprocess.DEVNULL)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
@@ -202,6 +203,41 @@ def check_answers():
     check("a relay without a name", send(frame(relay="smtp://relay.invalid")), TEMPORARY)
 
 
+def resolve(server):
+    """Every name has the address 127.0.0.1."""
+    while True:
+        query, client = server.recvfrom(512)
+        question = query[12:query.index(b"\0", 12) + 5]
+        is_a = question[-4:-2] == b"\0\1"
+        answer = b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4\x7f\0\0\1" if is_a else b""
+        server.sendto(query[:2] + struct.pack(">HHHHH", 0x8180, 1, is_a, 0, 0) + question + answer,
+                      client)
+
+
+def check_resolver():
+    """In namespaces of its own: /etc/resolv.conf is a link, as resolvconf and NetworkManager make it."""
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory(dir="/run") as settings:
+        etc = os.path.join(folder, "etc")
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        subprocess.run(["cp", "-a", "/etc", etc], check=True)
+        os.unlink(os.path.join(etc, "resolv.conf"))
+        os.symlink(os.path.join(settings, "resolv.conf"), os.path.join(etc, "resolv.conf"))
+        with open(os.path.join(settings, "resolv.conf"), "w") as f:
+            f.write("nameserver 127.0.0.53\n")
+        subprocess.run(["mount", "--bind", etc, "/etc"], check=True)
+        server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        server.bind(("127.0.0.53", 53))
+        threading.Thread(target=resolve, args=(server,), daemon=True).start()
+        context, cert = make_certificate(folder, "127.0.0.1")
+        relay, box = serve(StartTls, "127.0.0.1", context)
+        login = dict(user=USER, password=PASSWORD, ca_file=cert)
+        check("a relay by its name", send(frame(relay="smtp://relay.example:%d" % relay.port,
+                                                **login)), SENT)
+        check("a relay by its name: arrived", len(box.messages), 1)
+        relay.stop()
+        subprocess.run(["umount", "/etc"], check=True)
+
+
 def check_frames():
     good = frame()
     for name, data in (("nothing", b""), ("noise", os.urandom(400)), ("half", good[:-9]),
@@ -209,8 +245,12 @@ def check_frames():
         check("a frame: " + name, send(data), USAGE)
 
 
+if sys.argv[2:] == ["resolver"]:
+    check_resolver()
+    sys.exit(1 if failed else 0)
 with tempfile.TemporaryDirectory() as scratch:
     check_tls(scratch)
 check_answers()
 check_frames()
+failed += subprocess.run(["unshare", "-mn", sys.executable, sys.argv[0], PROGRAM, "resolver"]).returncode
 sys.exit(1 if failed else 0)
