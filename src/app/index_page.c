@@ -71,6 +71,10 @@ static void state_words(const struct snapshot *s, char out[WORDS])
 		(void)snprintf(out, WORDS,
 			       "Maintenance: running sandboxes go on, no new ones are given out.");
 		return;
+	case SNAPSHOT_NO_ROOM:
+		(void)snprintf(out, WORDS,
+			       "The server's disk is full: no new sandboxes are given out.");
+		return;
 	case SNAPSHOT_UNAVAILABLE:
 		(void)snprintf(out, WORDS, "The server cannot run sandboxes at the moment.");
 		return;

@@ -94,6 +94,7 @@ static struct snapshot take_snapshot(struct server *server)
 		.needs_token = c->auth == CONF_AUTH_TOKEN,
 		.empties = c->empty_when_idle,
 		.can_serve = sandboxes_can_serve(server->sandboxes) && !server->stopping,
+		.has_room = sandboxes_have_room(server->sandboxes),
 		.uptime_seconds = (now - server->started) / USEC_PER_SEC,
 		.running = sandboxes_running(server->sandboxes),
 		.max_running = c->max_running,

@@ -8,6 +8,8 @@ enum snapshot_status snapshot_status(const struct snapshot *s)
 		return SNAPSHOT_UNAVAILABLE;
 	if (s->pool.draining)
 		return SNAPSHOT_DRAINING;
+	if (!s->has_room)
+		return SNAPSHOT_NO_ROOM;
 	if (s->pool.free == 0 || s->pool.queue_length > 0)
 		return SNAPSHOT_FULL;
 	return SNAPSHOT_OK;
@@ -19,6 +21,7 @@ const char *snapshot_status_name(enum snapshot_status status)
 		[SNAPSHOT_OK] = "ok",
 		[SNAPSHOT_FULL] = "full",
 		[SNAPSHOT_DRAINING] = "draining",
+		[SNAPSHOT_NO_ROOM] = "no room",
 		[SNAPSHOT_UNAVAILABLE] = "unavailable",
 	};
 	_Static_assert(ARRAY_SIZE(names) == SNAPSHOT_NUM_STATUSES, "a status has no name");

@@ -16,6 +16,7 @@ struct snapshot {
 	bool needs_token;       /* nobody gets in without one */
 	bool empties;           /* idle sandboxes, of their files too */
 	bool can_serve;         /* the spawner is connected, and can limit what it must */
+	bool has_room;          /* disk for one sandbox more, and the state can be saved */
 	uint64_t uptime_seconds;
 
 	struct pool_stats pool;
@@ -59,11 +60,12 @@ enum snapshot_status {
 	SNAPSHOT_OK,          /* a newcomer gets a sandbox at once */
 	SNAPSHOT_FULL,        /* a newcomer waits (or, without a queue, is refused) */
 	SNAPSHOT_DRAINING,    /* a newcomer is refused: maintenance */
+	SNAPSHOT_NO_ROOM,     /* a newcomer is refused: the disk is full */
 	SNAPSHOT_UNAVAILABLE, /* nobody is served */
 	SNAPSHOT_NUM_STATUSES,
 };
 enum snapshot_status snapshot_status(const struct snapshot *s);
-/* "ok", "full", "draining", "unavailable" */
+/* "ok", "full", "draining", "no room", "unavailable" */
 const char *snapshot_status_name(enum snapshot_status status);
 
 #endif

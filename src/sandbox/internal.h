@@ -137,6 +137,7 @@ struct sandboxes {
 	uint64_t boxes_started, boxes_failed, rolled_back;
 	bool queue_changed; /* grants, lapses, positions: look at the waits for a slot */
 	usec next_save;     /* of the last uses */
+	bool is_unsaved;    /* the last change of who has or waits for a slot could not be saved */
 };
 
 /* ---- place.c ---- */

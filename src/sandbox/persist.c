@@ -9,6 +9,13 @@
 
 /* ---- saving ---- */
 
+/* The pool's answers say why; /health says that it goes on. */
+static int note_saved(struct sandboxes *s, int result)
+{
+	s->is_unsaved = result < 0;
+	return result;
+}
+
 static int save_holder(void *userdata, const struct pool_holder *holder, uint64_t ticket,
 		       struct err *err)
 {
@@ -19,22 +26,22 @@ static int save_holder(void *userdata, const struct pool_holder *holder, uint64_
 	(void)snprintf(row.principal, sizeof(row.principal), "%s", holder->principal);
 	row.created = clock_wall_seconds(s->clock);
 	row.last_used = row.created;
-	return store_sandbox_save(s->store, &row, ticket, err);
+	return note_saved(s, store_sandbox_save(s->store, &row, ticket, err));
 }
 
 static int save_release(void *userdata, const struct pool_holder *holder, struct err *err)
 {
 	struct sandboxes *s = userdata;
 
-	return store_sandbox_release(s->store, holder->key, holder->slot,
-				     clock_wall_seconds(s->clock), err);
+	return note_saved(s, store_sandbox_release(s->store, holder->key, holder->slot,
+						   clock_wall_seconds(s->clock), err));
 }
 
 static int save_clean(void *userdata, uint32_t slot, struct err *err)
 {
 	struct sandboxes *s = userdata;
 
-	return store_slot_clean(s->store, slot, err);
+	return note_saved(s, store_slot_clean(s->store, slot, err));
 }
 
 static int save_ticket(void *userdata, const struct pool_ticket *ticket, struct err *err)
@@ -45,14 +52,14 @@ static int save_ticket(void *userdata, const struct pool_ticket *ticket, struct 
 	(void)snprintf(row.key, sizeof(row.key), "%s", ticket->key);
 	(void)snprintf(row.principal, sizeof(row.principal), "%s", ticket->principal);
 	row.created = clock_wall_seconds(s->clock);
-	return store_ticket_save(s->store, &row, err);
+	return note_saved(s, store_ticket_save(s->store, &row, err));
 }
 
 static int save_no_ticket(void *userdata, uint64_t order, struct err *err)
 {
 	struct sandboxes *s = userdata;
 
-	return store_ticket_remove(s->store, order, err);
+	return note_saved(s, store_ticket_remove(s->store, order, err));
 }
 
 /* ---- doing ---- */

@@ -192,6 +192,10 @@ void sandboxes_each(struct sandboxes *s, const char *principal,
 bool sandboxes_queue_words(struct sandboxes *s, const char *principal, char *out, size_t size);
 /* The engine is connected, and can limit what it must (sandboxes_config.require_limits). */
 bool sandboxes_can_serve(const struct sandboxes *s);
+/*
+ * A newcomer can be served as well: the reserve of disk is free, and what had to be saved last was.
+ */
+bool sandboxes_have_room(const struct sandboxes *s);
 /* What is enforced on this host. */
 void sandboxes_engine_facts(const struct sandboxes *s, struct engine_facts *ret);
 /* Whether disk space is measured here instead. */

@@ -117,6 +117,13 @@ bool sandboxes_can_serve(const struct sandboxes *s)
 	return engine_is_ready(s->engine) && !sandboxes_lack_limits(s);
 }
 
+bool sandboxes_have_room(const struct sandboxes *s)
+{
+	uint64_t bytes;
+
+	return !s->is_unsaved && !disk_is_low(s, &bytes);
+}
+
 static void say_limits(const struct sandboxes *s)
 {
 	if (sandboxes_lack_limits(s))

@@ -20,6 +20,7 @@ static struct snapshot typical(void)
 		.has_oauth = true,
 		.empties = true,
 		.can_serve = true,
+		.has_room = true,
 		.uptime_seconds = 77,
 		.pool = { .slots = 500,
 			  .free = 12,
@@ -56,19 +57,21 @@ static struct snapshot typical(void)
 static void test_status(void **state)
 {
 	static const struct {
-		bool can_serve, draining;
+		bool can_serve, has_room, draining;
 		uint32_t free, set_aside, queued;
 		enum snapshot_status want;
 		unsigned http;
 	} rows[] = {
-		{ true, false, 12, 3, 0, SNAPSHOT_OK, 200 },
-		{ true, false, 0, 3, 0, SNAPSHOT_FULL, 200 },
-		{ true, false, 0, 3, 9, SNAPSHOT_FULL, 200 },
-		{ true, false, 1, 3, 9, SNAPSHOT_FULL, 200 },
-		{ true, true, 12, 3, 0, SNAPSHOT_DRAINING, 200 },
-		{ true, false, 0, 500, 0, SNAPSHOT_UNAVAILABLE, 503 },
-		{ false, false, 12, 3, 0, SNAPSHOT_UNAVAILABLE, 503 },
-		{ false, true, 12, 3, 0, SNAPSHOT_UNAVAILABLE, 503 },
+		{ true, true, false, 12, 3, 0, SNAPSHOT_OK, 200 },
+		{ true, true, false, 0, 3, 0, SNAPSHOT_FULL, 200 },
+		{ true, true, false, 0, 3, 9, SNAPSHOT_FULL, 200 },
+		{ true, true, false, 1, 3, 9, SNAPSHOT_FULL, 200 },
+		{ true, true, true, 12, 3, 0, SNAPSHOT_DRAINING, 200 },
+		{ true, false, false, 12, 3, 0, SNAPSHOT_NO_ROOM, 200 },
+		{ true, false, false, 0, 3, 9, SNAPSHOT_NO_ROOM, 200 },
+		{ true, true, false, 0, 500, 0, SNAPSHOT_UNAVAILABLE, 503 },
+		{ false, false, false, 12, 3, 0, SNAPSHOT_UNAVAILABLE, 503 },
+		{ false, true, true, 12, 3, 0, SNAPSHOT_UNAVAILABLE, 503 },
 	};
 
 	(void)state;
@@ -79,6 +82,7 @@ static void test_status(void **state)
 		unsigned http = 0;
 
 		s.can_serve = rows[i].can_serve;
+		s.has_room = rows[i].has_room;
 		s.pool.draining = rows[i].draining;
 		s.pool.free = rows[i].free;
 		s.pool.set_aside = rows[i].set_aside;
@@ -232,6 +236,8 @@ static void test_index(void **state)
 	s.pool.newcomer_wait = USEC_INFINITY;
 	index_has(&s, "All sandboxes are taken.", true);
 	index_has(&s, "<p class=\"number\">unknown</p>", true);
+	s.has_room = false;
+	index_has(&s, "disk is full", true);
 	s.pool.draining = true;
 	index_has(&s, "Maintenance", true);
 	s.can_serve = false;

@@ -724,6 +724,32 @@ static void test_nobody_is_served_without_limits(void **state)
 	world_end(&w);
 }
 
+static int save(struct world *w, const char *key, uint32_t slot)
+{
+	const struct pool_holder holder = { .key = key, .principal = "p", .slot = slot };
+	struct err err;
+
+	return persist_hooks.save_holder(w->s, &holder, 0, &err);
+}
+
+/* It says so for as long as nobody could be granted anything. */
+static void test_room_for_newcomers(void **state)
+{
+	struct world w;
+
+	world_start(&w, state, 0);
+	assert_true(sandboxes_have_room(w.s));
+	assert_int_equal(save(&w, "a", 0), 0);
+	assert_int_equal(save(&w, "b", 0), -1); /* a's slot */
+	assert_false(sandboxes_have_room(w.s));
+	assert_int_equal(save(&w, "b", 1), 0);
+	assert_true(sandboxes_have_room(w.s));
+	w.s->config.min_free = UINT64_MAX;
+	assert_false(sandboxes_have_room(w.s));
+	assert_true(sandboxes_can_serve(w.s));
+	world_end(&w);
+}
+
 static void count_release(void *state)
 {
 	int *releases = state;
@@ -1249,6 +1275,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_two_are_refused_at_once),
 		TEST(test_nobody_is_served_without_limits),
+		TEST(test_room_for_newcomers),
 		TEST(test_a_full_sandbox_is_ended_and_cleared),
 		TEST(test_what_grows_in_a_full_sandbox_is_ended),
 		TEST(test_measurements_are_lost_and_forgotten),
