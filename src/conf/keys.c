@@ -152,9 +152,10 @@ const struct conf_key conf_keys[] = {
 	  .help = "open TCP connections of one sandbox, and a quarter as many others; 0: any" },
 	{ "links", "ttl", CONF_SECONDS, offsetof(struct conf, link_ttl), "600", .min = 10,
 	  .max = 604800, .help = "how long a link is valid" },
-	{ "links", "image_max", CONF_SIZE, offsetof(struct conf, image_max), "700K", .min = 0,
+	{ "links", "image_max", CONF_SIZE, offsetof(struct conf, image_max), "1536K", .min = 0,
 	  .max = 8ULL << 20,
-	  .help = "largest image attached to a result; more than 700K has no effect, 0: none" },
+	  .help = "largest image attached to a result, which has room for one of 700K: a larger "
+		  "one is scaled down. 0: none" },
 	{ "links", "upload_max", CONF_SIZE, offsetof(struct conf, upload_max), "0", .min = 0,
 	  .max = 16ULL << 40, .help = "largest uploaded file; 0: the workspace's quota decides" },
 	{ "abuse", "new_per_hour", CONF_U32, offsetof(struct conf, new_per_hour), "20", .min = 0,

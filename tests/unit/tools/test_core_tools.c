@@ -67,26 +67,12 @@ static void usage(void **state)
 	}
 }
 
-/* What the key says of its default and its bound is so. */
-static void attached_images(void **state)
-{
-	struct conf conf;
-	struct err err;
-
-	(void)state;
-	if (conf_load(&conf, NULL, NULL, NULL, &err) < 0)
-		fail_msg("%s", err.msg);
-	assert_int_equal(conf.image_max, MCP_MAX_IMAGE_BYTES);
-	conf_done(&conf);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_survives),
 		cmocka_unit_test(labels),
 		cmocka_unit_test(usage),
-		cmocka_unit_test(attached_images),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
