@@ -51,8 +51,8 @@ static int child_reply(struct keeper *k, const struct job *job,
 	struct err failure = { 0 };
 	int r;
 
-	/* What makes the layer anew waits for nobody. */
-	if (request->verb != KEEPER_DROP_LAYER)
+	/* What the server asks for by itself waits for nothing that a tenant asked for. */
+	if (request->verb != KEEPER_DROP_LAYER && request->verb != KEEPER_USAGE)
 		await_turn(k);
 	r = fn(k, request, -1, &answer, &failure);
 	r = encode_answer(&message, job->id, &answer, r < 0 ? &failure : NULL);

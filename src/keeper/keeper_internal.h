@@ -14,7 +14,7 @@
 
 enum {
 	KEEPER_MAX_JOBS = 16,
-	/* Requests at work at once of those that may take much memory; the others wait. */
+	/* Requests of the tenant's at work at once that may take much memory; the others wait. */
 	KEEPER_MAX_TURNS = 4,
 };
 
