@@ -61,7 +61,6 @@ static bool is_delegated(int group, const char *path)
 static bool is_unit(void)
 {
 	const char *started_by = getenv("SYSTEMD_EXEC_PID");
-
 	uint32_t pid;
 
 	return started_by && parse_u32(view_str(started_by), 1, INT32_MAX, &pid) == 0 &&
