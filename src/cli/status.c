@@ -256,8 +256,10 @@ static int once(const struct options *o, bool disk, size_t height)
 static int keep_watching(const struct options *o, bool disk)
 {
 	do {
-		(void)fputs("\033[H\033[2J", stdout);
+		/* A line that is too long for the window is cut, not wrapped: rows are counted. */
+		(void)fputs("\033[?7l\033[H\033[2J", stdout);
 		(void)once(o, disk, window_height());
+		(void)fputs("\033[?7h", stdout);
 		(void)fflush(stdout);
 	} while (poll(NULL, 0, WATCH_MS) == 0);
 	return CLI_OK;

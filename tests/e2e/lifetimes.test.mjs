@@ -24,7 +24,7 @@ const status = (berth, key) => JSON.parse(berth.admin('status', '--json')).sandb
 describe('lifetimes', { skip: withoutBerth }, () => {
   let berth;
   before(async () => {
-    berth = await Berth.start({ pool: { slots: 16 }, sandbox: { idle: 10, max_running: 2, call_limit: 2 } });
+    berth = await Berth.start({ pool: { slots: 24 }, sandbox: { idle: 10, max_running: 2, call_limit: 2 } });
   });
   after(() => berth?.stop());
   /** Removes what a test made, so that the next begins with room. */
@@ -181,7 +181,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
       const one = all.sandboxes.find((sandbox) => sandbox.key === key);
       assert.equal(one.container, true);
       assert.ok(one.uses > 0, JSON.stringify(one));
-      assert.equal(all.pool.slots, 16);
+      assert.equal(all.pool.slots, 24);
       assert.equal(one.jobs, 1);
       if (all.engine.memory_limited) assert.ok(one.memory_bytes > 100000, JSON.stringify(one));
       assert.ok(all.disk.free_bytes > 0 && all.disk.bytes > all.disk.free_bytes);

@@ -138,7 +138,7 @@ describe('the queue', { skip: withoutBerth }, () => {
     assert.match(frames()[0], new RegExp(`^slots ${SLOTS}: held ${SLOTS} \\(in use 0\\), free 0 `, 'm'));
     assert.match(frames()[0], /^ {6}\[={40}\]\r?$/m);
     assert.match(frames()[0], /^queue 5 of \d+, a newcomer waits about \d+ \w+ {3}calls 0 /m);
-    assert.match(frames()[0], /^ {2}sandbox-[0-9a-f]{12} .* idle \d+ s( {3}memory \d+ [KM]iB)?\r?$/m);
+    assert.match(frames()[0], /^ {2}sandbox-[0-9a-f]{12} .* idle \d+ s( {3}memory \d+ [KM]iB)? {3}of owner-v\d+\r?$/m);
     assert.ok(frames()[0].split('\n').length <= 13, frames()[0]);
     // It follows.
     const { headers } = owners[0];
