@@ -92,32 +92,39 @@ static int fail_changed(const struct loaded *l, struct err *err)
 		    show_name(place_view(&l->file.place), shown));
 }
 
-static int copy_xattr(int from, int to, const char *name, char *value)
+struct xattr_move {
+	int from, to;
+	char *value; /* XATTR_BYTES */
+};
+
+static int copy_xattr(const struct xattr_move *move, const char *name)
 {
-	ssize_t n = fgetxattr(from, name, value, XATTR_BYTES);
+	ssize_t n = fgetxattr(move->from, name, move->value, XATTR_BYTES);
 
 	if (n < 0)
 		return -errno;
-	return fsetxattr(to, name, value, (size_t)n, 0) < 0 ? -errno : 0;
+	return fsetxattr(move->to, name, move->value, (size_t)n, 0) < 0 ? -errno : 0;
 }
 
 /* What it has of its folder (a default ACL) and the original has not. */
-static int drop_surplus(int from, int to, const char *name, char *value)
+static int drop_surplus(const struct xattr_move *move, const char *name)
 {
-	(void)value;
-	if (fgetxattr(from, name, NULL, 0) >= 0)
+	if (fgetxattr(move->from, name, NULL, 0) >= 0)
 		return 0;
 	if (errno != ENODATA)
 		return -errno;
-	return fremovexattr(to, name) < 0 ? -errno : 0;
+	return fremovexattr(move->to, name) < 0 ? -errno : 0;
 }
 
-typedef int xattr_fn(int from, int to, const char *name, char *value);
+typedef int xattr_fn(const struct xattr_move *move, const char *name);
 
 /* Calls `fn` for each attribute that `of` has, until it fails. */
 static int each_xattr(int of, int from, int to, xattr_fn *fn)
 {
 	auto_free char *names = malloc(2 * (size_t)XATTR_BYTES);
+	const struct xattr_move move = { .from = from,
+					 .to = to,
+					 .value = names ? names + XATTR_BYTES : NULL };
 	ssize_t n;
 
 	if (!names)
@@ -126,7 +133,7 @@ static int each_xattr(int of, int from, int to, xattr_fn *fn)
 	if (n < 0)
 		return errno == ENOTSUP ? 0 : -errno;
 	for (const char *name = names; name < names + n; name += strlen(name) + 1) {
-		int r = fn(from, to, name, names + XATTR_BYTES);
+		int r = fn(&move, name);
 
 		if (r < 0)
 			return r;

@@ -36,16 +36,16 @@ bool cgroup_fs_is_v2(int fd)
 	return fstatfs(fd, &fs) == 0 && fs.f_type == CGROUP2_SUPER_MAGIC;
 }
 
-int cgroup_fs_give(int group, uid_t uid, gid_t gid)
+int cgroup_fs_give(int dirfd, uid_t uid, gid_t gid)
 {
 	static const char *const files[] = { "cgroup.procs", "tasks", "cgroup.threads",
 					     "cgroup.subtree_control" };
 
-	if (fchown(group, uid, gid) < 0)
+	if (fchown(dirfd, uid, gid) < 0)
 		return -errno;
 	/* Which of them there are depends on the version. */
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (fchownat(group, files[i], uid, gid, 0) < 0 && errno != ENOENT)
+		if (fchownat(dirfd, files[i], uid, gid, 0) < 0 && errno != ENOENT)
 			return -errno;
 	return 0;
 }

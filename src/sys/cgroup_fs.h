@@ -21,7 +21,7 @@ bool cgroup_fs_own(char *out, size_t size);
 /* Whether it is a folder of version 2. */
 bool cgroup_fs_is_v2(int fd);
 /* Gives it, but not its limits, to a user who may then divide it. Both versions. 0 or -errno. */
-int cgroup_fs_give(int group, uid_t uid, gid_t gid) MUST_CHECK;
+int cgroup_fs_give(int dirfd, uid_t uid, gid_t gid) MUST_CHECK;
 /*
  * Moves all processes of `group` into a group below it with this name, which is made if it is
  * missing: only a group without processes of its own hands limits down. False if there can be none.

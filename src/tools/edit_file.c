@@ -150,7 +150,7 @@ static void send_undo(struct tool_call *call, struct edit_call *e)
 static void on_stat(struct tool_call *call, void *state, const struct keeper_reply *reply, int fd)
 {
 	struct edit_call *e = state;
-	struct view file, name;
+	struct view file, name = VIEW("");
 
 	(void)fd;
 	if (reply->error == ENOENT && symbol_lines_split(e->path, &file, &name))
@@ -159,7 +159,7 @@ static void on_stat(struct tool_call *call, void *state, const struct keeper_rep
 	if (e->undo != EDIT_NO_UNDO)
 		send_undo(call, e);
 	else if (e->file.len != e->path.len)
-		symbol_lines_find(call, &e->call, file, name, edit_symbol);
+		symbol_lines_find(call, &e->call, e->file, name, edit_symbol);
 	else
 		send_edit(call, e, 0, 0);
 }

@@ -607,6 +607,13 @@ static void test_list_many(void **state)
 	assert_true(says("  f000999\n["));
 }
 
+/* Another name of "file", or a file of its own where that has as many as it may have. */
+static void add_name(struct fixture *f, int dir, const char *name)
+{
+	assert_true(linkat(f->workspace, "file", dir, name, 0) == 0 ||
+		    (errno == EMLINK && mknodat(dir, name, S_IFREG | 0644, 0) == 0));
+}
+
 /* A folder in a folder, each with more than half of the names that one listing may hold. */
 static void test_list_more_names_than_fit(void **state)
 {
@@ -619,8 +626,8 @@ static void test_list_more_names_than_fit(void **state)
 	put_file(f->workspace, "file", VIEW(""));
 	for (int i = 0; i < 66000; i++) {
 		(void)snprintf(name + 244, 7, "%06d", i);
-		assert_int_equal(linkat(f->workspace, "file", f->workspace, name, 0), 0);
-		assert_int_equal(linkat(f->workspace, "file", below, name, 0), 0);
+		add_name(f, f->workspace, name);
+		add_name(f, below, name);
 	}
 	assert_int_equal(list_it(f, "", "**/file", 0), 0);
 	assert_int_equal(reply.count, 1);
