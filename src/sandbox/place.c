@@ -437,8 +437,10 @@ static void ask_empty(struct place *p)
 
 	p->empty_state = EMPTY_ASKED;
 	if (engine_files_call(p->files, &request, -1, on_empty_reply, p, &err) < 0) {
-		log_error("slot %u: ask the keeper to empty it: %s", p->slot, err.msg);
-		emptied(p, POOL_NOT_EMPTY);
+		/* It has just ended, and only nobody has said so yet. */
+		log_warning("slot %u: ask the keeper to empty it: %s", p->slot, err.msg);
+		close_files(p);
+		lost_while_emptying(p);
 	}
 }
 

@@ -23,6 +23,7 @@ struct engine_files {
 	engine_reply_fn *reply;
 	void *open_data, *end_data, *reply_data;
 	unsigned released;
+	bool is_deaf;
 };
 
 struct fake_rollback {
@@ -219,6 +220,11 @@ unsigned fake_released(const struct engine *engine, uint32_t slot)
 	return engine->files[slot].released;
 }
 
+void fake_keeper_is_deaf(struct engine *engine, uint32_t slot)
+{
+	engine->files[slot].is_deaf = true;
+}
+
 void fake_keeper_ends(struct engine *engine, uint32_t slot)
 {
 	lose_files(&engine->files[slot]);
@@ -314,7 +320,7 @@ int engine_files_call(struct engine_files *files, const struct keeper_request *r
 		files->released++;
 		return 0;
 	}
-	if (!files->is_there || files->reply)
+	if (!files->is_there || files->reply || files->is_deaf)
 		return err_set(err, ERR_BUSY, "not now");
 	files->reply = fn;
 	files->reply_data = userdata;

@@ -42,6 +42,8 @@ void fake_reply_usage(struct engine *engine, uint32_t slot, uint64_t workspace, 
 /* How many files the keeper was given to close. */
 unsigned fake_released(const struct engine *engine, uint32_t slot);
 
+/* The keeper takes nothing any more: it has ended, and nobody knows. */
+void fake_keeper_is_deaf(struct engine *engine, uint32_t slot);
 /* The keeper ends by itself. */
 void fake_keeper_ends(struct engine *engine, uint32_t slot);
 

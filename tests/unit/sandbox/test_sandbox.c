@@ -512,6 +512,27 @@ static void test_keepers_end_while_emptying(void **state)
 	world_end(&w);
 }
 
+/* Another one is asked at once: the slot is not set aside for it. */
+static void test_a_keeper_ends_before_it_is_asked_to_empty(void **state)
+{
+	struct pool_stats stats;
+	struct world w;
+
+	begin_rolling(&w, state);
+	fake_keeper_is_deaf(w.engine, 0);
+	roll(&w, ENOTSUP);
+	roll(&w, ENOTSUP);
+	fake_open(w.engine, 0, true);
+	settle(&w);
+	assert_true(fake_is_asked(w.engine, 0));
+	fake_reply(w.engine, 0, 0);
+	settle(&w);
+	get_stats(&w, &stats);
+	assert_int_equal(stats.set_aside, 0);
+	assert_int_equal(stats.emptying, 0);
+	world_end(&w);
+}
+
 static void test_a_call_is_cancelled_in_every_state(void **state)
 {
 	struct call fresh, queued, starting, a, b;
@@ -1291,6 +1312,7 @@ int main(void)
 		TEST(test_the_spawner_is_lost_while_rolling_back),
 		TEST(test_the_spawner_is_lost_while_emptying),
 		TEST(test_keepers_end_while_emptying),
+		TEST(test_a_keeper_ends_before_it_is_asked_to_empty),
 		TEST(test_a_call_is_cancelled_in_every_state),
 		TEST(test_a_principal_ends),
 		TEST(test_who_is_told_that_it_is_new),
