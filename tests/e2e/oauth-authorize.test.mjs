@@ -137,7 +137,8 @@ test('the redirect keeps the query and returns state as it was', async () => {
 
 test('showing the page has no effect', async () => {
   const url = good();
-  await Promise.all(Array.from({ length: 1000 }, () => openPage(server, url)));
+  // Far fewer at once than connections: one that is closed to make room may just be in use again.
+  for (let round = 0; round < 10; round++) await Promise.all(Array.from({ length: 100 }, () => openPage(server, url)));
   const counts = await server.counts();
   assert.equal((await server.counts()).presses, counts.presses);
   assert.equal(counts.families, 0);
