@@ -16,9 +16,6 @@ enum {
 	MAX_DEPTH = 8, /* of groups that the server made */
 };
 
-/* Where a container's processes move, as other managers of nested containers have it. */
-#define CONTAINER_LEAF "init"
-
 static const char *const controllers_v1[] = { "memory", "pids", "cpu", "freezer" };
 static const char *const controllers_v2[] = { "+memory", "+pids", "+cpu", "+io" };
 
@@ -143,26 +140,13 @@ static bool has_systemd(void)
 }
 
 /* True if memory and processes can be limited below the top of the version 2 hierarchy. */
-static bool hand_down(int top)
+static bool enable_v2(int top)
 {
 	bool enabled[ARRAY_SIZE(controllers_v2)];
 
 	for (size_t i = 0; i < ARRAY_SIZE(controllers_v2); i++)
 		enabled[i] = io_put(top, "cgroup.subtree_control", controllers_v2[i]) == 0;
 	return enabled[0] && enabled[1];
-}
-
-/*
- * What is the top for us is another group for the host if we are in a container, and limits can be
- * handed down only from a group without processes of its own: all move one down. Not at the host's
- * top, which has no cgroup.type and needs none of this.
- */
-static bool enable_v2(int top)
-{
-	if (hand_down(top))
-		return true;
-	return faccessat(top, "cgroup.type", F_OK, 0) == 0 &&
-	       cgroup_fs_step_aside(top, CONTAINER_LEAF) && hand_down(top);
 }
 
 int cgroups_up(const struct slots_plan *plan, enum cgroups_kind *ret, struct err *err)
