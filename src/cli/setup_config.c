@@ -3,6 +3,7 @@
 #include "cli/cli.h"
 #include "cli/setup.h"
 #include "conf/edit.h"
+#include "conf/slots_status.h"
 #include "sys/io.h"
 
 #include <fcntl.h>
@@ -83,29 +84,18 @@ static int on_setting(void *userdata, const struct conf_env_setting *setting, st
 	return 0;
 }
 
-static const char *value_of(const char *const *variables, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (; *variables; variables++)
-		if (!strncmp(*variables, name, len) && (*variables)[len] == '=' &&
-		    (*variables)[len + 1])
-			return *variables + len + 1;
-	return NULL;
-}
-
 /* What is no setting of ours. */
 static int take_others(const char *const *variables, struct options_argv *kept,
 		       const char **ret_sign_key, struct err *err)
 {
-	const char *key = value_of(variables, "MCP_SIGN_KEY");
-	const char *image = value_of(variables, "SANDBOX_IMAGE");
+	const char *key = conf_env_get(variables, "MCP_SIGN_KEY");
+	const char *image = conf_env_get(variables, "SANDBOX_IMAGE");
 
-	if (image)
+	if (image && *image)
 		setup_say("did not take SANDBOX_IMAGE = %s: podman save --format oci-archive -o "
 			  "image.tar %s, then berth image import image.tar",
 			  image, image);
-	if (!key)
+	if (!key || !*key)
 		return 0;
 	if (options_argv_add(kept, key) < 0)
 		return err_set(err, ERR_INVALID, "too many settings");
@@ -145,7 +135,8 @@ int setup_link_key(const struct conf *conf, const char *sign_key, struct err *er
 {
 	uint8_t key[crypto_hash_sha256_BYTES];
 	char path[PATH_MAX];
-	int status, n = snprintf(path, sizeof(path), "%s/server/link.key", conf->state_dir);
+	int status, n = snprintf(path, sizeof(path), "%s/" SLOTS_SERVER_DIR "/link.key",
+				 conf->state_dir);
 	pid_t pid;
 
 	if (n < 0 || (size_t)n >= sizeof(path))

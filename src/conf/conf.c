@@ -96,7 +96,7 @@ static int read_file(struct conf *conf, const char *path, bool profile_only, str
 
 /* ---- the environment ---- */
 
-static const char *env_get(const char *const *env, const char *name)
+const char *conf_env_get(const char *const *env, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -149,13 +149,14 @@ static int check_env_names(const char *const *env, struct err *err)
 
 static int each_foreign(const char *const *env, conf_env_fn *fn, void *userdata, struct err *err)
 {
-	const char *host = env_get(env, "SANDBOX_HOST"), *port = env_get(env, "SANDBOX_PORT");
+	const char *host = conf_env_get(env, "SANDBOX_HOST"),
+		   *port = conf_env_get(env, "SANDBOX_PORT");
 	char listen[300];
 
 	for (size_t i = 0; i < ARRAY_SIZE(foreign); i++) {
 		const struct conf_env_setting setting = { foreign[i].variable, foreign[i].section,
 							  foreign[i].name,
-							  env_get(env, foreign[i].variable) };
+							  conf_env_get(env, foreign[i].variable) };
 
 		if (setting.value && fn(userdata, &setting, err) < 0)
 			return -1;
@@ -179,7 +180,8 @@ int conf_env_each(const char *const *env, conf_env_fn *fn, void *userdata, struc
 	for (size_t i = 0; i < conf_n_keys; i++) {
 		env_name(&conf_keys[i], name);
 		const struct conf_env_setting setting = { name, conf_keys[i].section,
-							  conf_keys[i].name, env_get(env, name) };
+							  conf_keys[i].name,
+							  conf_env_get(env, name) };
 
 		if (setting.value && fn(userdata, &setting, err) < 0)
 			return -1;
@@ -217,7 +219,7 @@ static int find_profile(struct conf *conf, const char *path, const char *const *
 			const struct conf_override *overrides, struct err *err)
 {
 	const struct conf_key *key = conf_key_find("server", "profile");
-	const char *value = env_get(env, "BERTH_SERVER_PROFILE");
+	const char *value = conf_env_get(env, "BERTH_SERVER_PROFILE");
 
 	for (const struct conf_override *o = overrides; o && o->name; o++)
 		if (!strcmp(o->name, "server.profile"))

@@ -129,6 +129,9 @@ struct conf_override {
 int conf_load(struct conf *ret, const char *path, const char *const *env,
 	      const struct conf_override *overrides, struct err *err) MUST_CHECK;
 
+/* The value of a variable in an environment, which may be NULL; NULL if it is not in it. */
+const char *conf_env_get(const char *const *env, const char *name);
+
 /* A setting that the environment makes. */
 struct conf_env_setting {
 	const char *variable, *section, *name, *value;

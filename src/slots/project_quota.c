@@ -3,8 +3,8 @@
 #include "slots/project_quota.h"
 
 #include "base/attr.h"
+#include "sys/io.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dqblk_xfs.h>
@@ -77,15 +77,12 @@ static int cover_entry(int dir, const char *name, uint32_t project, unsigned dep
 
 static int cover_entries(int dir, uint32_t project, unsigned depth)
 {
-	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
+	DIR *list = io_list(dir);
 	const struct dirent *e;
+	int r = 0;
 
-	if (!list) {
-		r = -errno;
-		cleanup_fd(&fd);
-		return r;
-	}
+	if (!list)
+		return -errno;
 	while (r == 0 && (e = readdir(list)))
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			r = cover_entry(dir, e->d_name, project, depth);

@@ -78,7 +78,7 @@ bool cgroup2_open(struct cgroups *groups, const char *path)
 	if (root < 0 || !cgroup_fs_is_v2(root) ||
 	    faccessat(root, "cgroup.procs", W_OK, AT_EACCESS) < 0)
 		return false;
-	if (!cgroup_fs_step_aside(root, CGROUP_FS_SERVER))
+	if (!cgroup_fs_step_aside(root))
 		return false;
 	groups->limited = hand_down(root);
 	if (groups->limited & SPAWNER_LIMITS_CPU)

@@ -66,11 +66,11 @@ static void move_all(int from, int to)
 	}
 }
 
-bool cgroup_fs_step_aside(int group, const char *name)
+bool cgroup_fs_step_aside(int group)
 {
-	if (mkdirat(group, name, S_IRWXU) < 0 && errno != EEXIST)
+	if (mkdirat(group, CGROUP_FS_SERVER, S_IRWXU) < 0 && errno != EEXIST)
 		return false;
-	auto_fd int leaf = openat(group, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	auto_fd int leaf = openat(group, CGROUP_FS_SERVER, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (leaf < 0)
 		return false;
 	move_all(group, leaf);

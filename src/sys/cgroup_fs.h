@@ -23,9 +23,9 @@ bool cgroup_fs_is_v2(int fd);
 /* Gives it, but not its limits, to a user who may then divide it. Both versions. 0 or -errno. */
 int cgroup_fs_give(int dirfd, uid_t uid, gid_t gid) MUST_CHECK;
 /*
- * Moves all processes of `group` into a group below it with this name, which is made if it is
- * missing: only a group without processes of its own hands limits down. False if there can be none.
+ * Moves all processes of `group` into CGROUP_FS_SERVER below it, which is made if it is missing:
+ * only a group without processes of its own hands limits down. False if there can be none.
  */
-bool cgroup_fs_step_aside(int group, const char *name);
+bool cgroup_fs_step_aside(int group);
 
 #endif
