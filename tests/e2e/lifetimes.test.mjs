@@ -24,7 +24,7 @@ const status = (berth, key) => JSON.parse(berth.admin('status', '--json')).sandb
 describe('lifetimes', { skip: withoutBerth }, () => {
   let berth;
   before(async () => {
-    berth = await Berth.start({ pool: { slots: 24 }, sandbox: { idle: 10, max_running: 2, call_limit: 2 } });
+    berth = await Berth.start({ pool: { slots: 24 }, sandbox: { idle: 10, max_running: 2 } });
   });
   after(() => berth?.stop());
   /** Removes what a test made, so that the next begins with room. */
@@ -35,7 +35,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
     const before = body((await berth.sh(INVENTORY, { label: 'idle' })).text);
     const key = keyOf(await berth.sh('true', { label: 'idle' }));
     assert.equal(status(berth, key).container, true);
-    await eventually(() => !status(berth, key).container, { timeout: 30000, every: 500 });
+    await eventually(() => !status(berth, key).container, { every: 500 });
     const again = await berth.sh(INVENTORY, { label: 'idle' });
     assert.match(first(again.text), /\[new\] \[exit 0\]$/);
     assert.match(again.text, /idle and was recycled.*packages and processes.*are gone; files in \/workspace are kept/);
@@ -50,7 +50,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
   it('one with a job under way is not', async () => {
     const { text } = await berth.sh('sleep 14; echo finished', { label: 'job', background: true });
     const [, job] = text.match(/job (\d+)/);
-    await eventually(async () => /finished/.test((await berth.call('job', { job: Number(job), wait_seconds: 1, sandbox: 'job' })).text), { timeout: 40000, every: 5000 });
+    await eventually(async () => /finished/.test((await berth.call('job', { job: Number(job), wait_seconds: 1, sandbox: 'job' })).text), { every: 5000 });
     const after = await berth.sh('true', { label: 'job' });
     assert.doesNotMatch(first(after.text), /\[new\]/);
     await drop('job');
@@ -75,7 +75,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
     download.destroy();
     assert.doesNotMatch(first((await berth.sh('true', { label: 'up' })).text), /\[new\]/);
     // And then they are idle like any other.
-    await eventually(() => keys.every((key) => !status(berth, key).container), { timeout: 40000, every: 500 });
+    await eventually(() => keys.every((key) => !status(berth, key).container), { every: 500 });
     await drop(...labels);
   });
 
@@ -94,8 +94,8 @@ describe('lifetimes', { skip: withoutBerth }, () => {
   });
 
   it('when all are busy a third is refused in words, and nothing of them ends', async () => {
-    await berth.sh('sleep 60', { label: 'a', background: true });
-    await berth.sh('sleep 60', { label: 'b', background: true });
+    await berth.sh('sleep 1000', { label: 'a', background: true });
+    await berth.sh('sleep 1000', { label: 'b', background: true });
     const { text, isError } = await berth.sh('true', { label: 'c' });
     assert.ok(isError, text);
     assert.match(text, /^\[sandbox error\].*2 sandboxes are running, which is the limit here.*stop a job/s);
@@ -139,7 +139,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
     });
 
     it('stops what runs', async () => {
-      await berth.sh('sleep 100', { label: 'r', background: true });
+      await berth.sh('sleep 1000', { label: 'r', background: true });
       await berth.call('reset_sandbox', { what: 'container', sandbox: 'r' });
       assert.match(body((await berth.sh('pgrep -x sleep || echo none', { label: 'r' })).text), /none/);
     });
@@ -176,7 +176,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
 
     it('berth status shows what is there', async () => {
       await berth.sh('head -c 3M /dev/urandom >three; head -c 2M /dev/urandom >/opt/two', { label: 'op' });
-      const key = keyOf(await berth.sh('sleep 30', { label: 'op', background: true }));
+      const key = keyOf(await berth.sh('sleep 1000', { label: 'op', background: true }));
       const all = JSON.parse(berth.admin('status', '--json'));
       const one = all.sandboxes.find((sandbox) => sandbox.key === key);
       assert.equal(one.container, true);
@@ -200,7 +200,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
 
     it('berth gc keeps what it cannot look at to the end, and what is in use', async () => {
       const deep = keyOf(await berth.sh("python3 -c 'import os\nfor i in range(4200): os.mkdir(\"d\"); os.chdir(\"d\")'", { label: 'deep' }));
-      const busy = keyOf(await berth.sh('sleep 90', { label: 'busy', background: true }));
+      const busy = keyOf(await berth.sh('sleep 1000', { label: 'busy', background: true }));
       await eventually(() => status(berth, deep).idle_s > 0);
       const all = verdicts('--delete', '--age', '60');
       assert.match(all[busy], /^kept: in use/);
@@ -241,7 +241,7 @@ describe('lifetimes', { skip: withoutBerth }, () => {
         const begun = new Program(join(berth.programs, 'berth'), ['gc', '--delete', '--json', '--config', berth.configFile]);
         await eventually(() => hasSocket(begun.child.pid));
         berth.admin('status'); // is answered when gc has begun
-        await berth.sh('sleep 90', { label: 'back', background: true });
+        await berth.sh('sleep 1000', { label: 'back', background: true });
         return begun;
       });
       await gc.exited;

@@ -17,7 +17,7 @@ before(async () => {
 after(() => door.stop());
 
 for (const revision of ['2026-07-28', '2025-11-25', '2025-06-18']) {
-  test(`conformance ${revision}`, { skip: withoutNode22, timeout: 120000 }, async () => {
+  test(`conformance ${revision}`, { skip: withoutNode22, timeout: 300000 }, async () => {
     const { ok, output } = await runConformance(door.url, revision, `product-${revision}.yml`);
     assert.ok(ok, output);
   });
@@ -65,7 +65,7 @@ test('schemas name the numbers of the configuration', async (t) => {
   }
 });
 
-test("the Inspector's lint finds nothing in the tools", { skip: withoutNode22, timeout: 60000 }, async (t) => {
+test("the Inspector's lint finds nothing in the tools", { skip: withoutNode22, timeout: 300000 }, async (t) => {
   const home = mkdtempSync(join(tmpdir(), 'berth-lint-'));
   t.after(() => rmSync(home, { recursive: true, force: true }));
   const inspector = join(e2eDir, 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js');

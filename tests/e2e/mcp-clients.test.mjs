@@ -63,7 +63,7 @@ function callV2(client, name, args, options) {
 const textOf = (result) => result.content[0].text;
 
 for (const [name, connect, { call = callV2, modern = false, skip = false }] of clients) {
-  test(name, { skip, timeout: 60000 }, async (t) => {
+  test(name, { skip, timeout: 300000 }, async (t) => {
     const client = await connect();
     t.after(() => client.close());
 
@@ -95,17 +95,17 @@ for (const [name, connect, { call = callV2, modern = false, skip = false }] of c
     });
 
     await t.test('outlives its own time-out by the progress of the call', async () => {
-      const options = { onprogress: () => {}, timeout: 600, resetTimeoutOnProgress: true, maxTotalTimeout: 10000 };
-      assert.equal(textOf(await call(client, 'sleep', { ms: 1500 }, options)), 'slept');
+      const options = { onprogress: () => {}, timeout: 1500, resetTimeoutOnProgress: true, maxTotalTimeout: 60000 };
+      assert.equal(textOf(await call(client, 'sleep', { ms: 2500 }, options)), 'slept');
     });
 
     await t.test('cancels', async () => {
       const cancelled = async () => Number(textOf(await call(client, 'counts', {})).match(/cancelled (\d+)/)[1]);
       const before = await cancelled();
       const abort = new AbortController();
-      const sleep = call(client, 'sleep', { ms: 60000 }, { signal: abort.signal, onprogress: () => abort.abort() });
+      const sleep = call(client, 'sleep', { ms: 600000 }, { signal: abort.signal, onprogress: () => abort.abort() });
       await assert.rejects(sleep);
-      await eventually(async () => (await cancelled()) === before + 1, { timeout: 5000 });
+      await eventually(async () => (await cancelled()) === before + 1);
     });
 
     await t.test('does not notice that the server was restarted', async () => {
@@ -117,7 +117,7 @@ for (const [name, connect, { call = callV2, modern = false, skip = false }] of c
     await t.test('hears of a shutdown in the middle of a call at once', async () => {
       let started;
       const running = new Promise((done) => (started = done));
-      const sleep = call(client, 'sleep', { ms: 60000 }, { onprogress: started, timeout: 30000 });
+      const sleep = call(client, 'sleep', { ms: 600000 }, { onprogress: started, timeout: 120000 });
       await running;
       await server.stop();
       const result = await sleep;
@@ -142,13 +142,13 @@ async function inspect(era, ...args) {
   const { code, stdout, stderr } = await run(
     node22,
     [inspector, '--cli', server.url, '--transport', 'http', '--protocol-era', era, ...args],
-    { env: { PATH: process.env.PATH, HOME: home }, timeout: 30000 },
+    { env: { PATH: process.env.PATH, HOME: home }, timeout: 240000 },
   );
   assert.equal(code, 0, stdout + stderr);
   return JSON.parse(stdout);
 }
 
-test('Inspector, in every era', { skip: withoutNode22, timeout: 120000 }, async () => {
+test('Inspector, in every era', { skip: withoutNode22, timeout: 300000 }, async () => {
   const eras = ['legacy', 'auto', 'modern'];
   const lists = await Promise.all(eras.map((era) => inspect(era, '--method', 'tools/list')));
   for (const list of lists) assert.equal(list.tools[0].name, 'echo');

@@ -11,7 +11,7 @@ const revisions = { '2026-07-28': 111, '2025-11-25': 50, '2025-06-18': 37 };
 
 describe('conformance', { concurrency: 3, skip: withoutNode22 }, () => {
   for (const [revision, least] of Object.entries(revisions)) {
-    test(revision, { timeout: 120000 }, async (t) => {
+    test(revision, { timeout: 300000 }, async (t) => {
       const server = await McpServer.start();
       t.after(() => server.stop());
       const { ok, passed, output } = await runConformance(server.url, revision, `fixtures-${revision}.yml`);

@@ -90,25 +90,25 @@ for (const streaming of [false, true]) {
   test(`modern: leaving ${phase} cancels at once`, async () => {
     const [cancelled] = await counts();
     const abort = new AbortController();
-    const answer = send(url, { ...modernSleep(60000), signal: abort.signal });
+    const answer = send(url, { ...modernSleep(600000), signal: abort.signal });
     answer.catch(() => {});
     if (streaming) await (await answer).until(/ka/);
     else await eventually(async () => (await counts())[1] === 1);
     abort.abort();
-    await eventually(async () => (await counts())[0] === cancelled + 1, { timeout: 3000 });
+    await eventually(async () => (await counts())[0] === cancelled + 1);
     assert.deepEqual(await counts(), [cancelled + 1, 0]);
   });
 
   test(`legacy: leaving ${phase} cancels after a grace only`, async () => {
     const [cancelled] = await counts();
     const abort = new AbortController();
-    const answer = send(url, { body: sleep(60000), signal: abort.signal });
+    const answer = send(url, { body: sleep(600000), signal: abort.signal });
     answer.catch(() => {});
     if (streaming) await (await answer).until(/ka/);
     else await eventually(async () => (await counts())[1] === 1);
     const left = Date.now();
     abort.abort();
-    await eventually(async () => (await counts())[0] === cancelled + 1, { timeout: 5000 });
+    await eventually(async () => (await counts())[0] === cancelled + 1);
     assert.ok(Date.now() - left >= GRACE * 0.9);
   });
 }
@@ -154,7 +154,7 @@ test('a batch answers as JSON when quick, as a stream when slow', async () => {
 
 test('a client may have 32 calls under way, and is told so', async () => {
   const abort = new AbortController();
-  const open = Array.from({ length: 32 }, (_, id) => send(url, { ...modern('tools/call', { name: 'sleep', arguments: { ms: 60000 } }, { id }), signal: abort.signal }));
+  const open = Array.from({ length: 32 }, (_, id) => send(url, { ...modern('tools/call', { name: 'sleep', arguments: { ms: 600000 } }, { id }), signal: abort.signal }));
   open.forEach((answer) => answer.catch(() => {}));
   const mine = { 'X-Test-Principal': 'other' };
   await eventually(async () => {
@@ -197,7 +197,7 @@ test('shutdown gives every open call a last word; nothing is left running', asyn
 });
 
 test('after a crash everything goes on, whatever was open', async () => {
-  const lost = await send(url, { body: sleep(60000) });
+  const lost = await send(url, { body: sleep(600000) });
   await server.crash();
   await lost.ended;
   assert.equal((await callTool(url, 'echo', { text: 'again' })).content[0].text, 'again');

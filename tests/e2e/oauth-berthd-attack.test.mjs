@@ -156,7 +156,7 @@ describe('from outside', { skip: withoutBerth }, () => {
     assert.ok(![me.key, keyOf(await berth.runAs(thief.access_token, 'true'))].includes(key));
   });
 
-  it('many at once, each with several calls and renewals under way: nobody meets anybody', { timeout: 120000 }, async () => {
+  it('many at once, each with several calls and renewals under way: nobody meets anybody', { timeout: 300000 }, async () => {
     const people = await Promise.all(Array.from({ length: 4 }, async (_, i) => ({ ...(await signIn(berth.newcomer())), mark: `mark-${i}` })));
     await Promise.all(people.map((one) => berth.runAs(one.access_token, `echo ${one.mark} >/workspace/mark`)));
     const keys = await Promise.all(people.map(async (one) => {

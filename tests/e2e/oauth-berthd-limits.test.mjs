@@ -137,7 +137,7 @@ describe('rates', { skip: withoutBerth }, () => {
     return assert.fail(`never too much, after ${most} requests`);
   }
 
-  it('each endpoint has one, and says so in its own way; others are served meanwhile', { timeout: 120000 }, async () => {
+  it('each endpoint has one, and says so in its own way; others are served meanwhile', { timeout: 300000 }, async () => {
     const me = await signIn(berth.newcomer());
     const client = me.client.client_id;
     const json = { 'content-type': 'application/json' };
@@ -176,7 +176,7 @@ describe('rates', { skip: withoutBerth }, () => {
 describe('a thousand connections that send nothing more', { skip: withoutBerth }, () => {
   serve({ pool: { slots: 2 } });
 
-  it('in the middle of a head or of a body, on every endpoint: others sign in and work meanwhile', { timeout: 120000 }, async (t) => {
+  it('in the middle of a head or of a body, on every endpoint: others sign in and work meanwhile', { timeout: 300000 }, async (t) => {
     const { hostname, port } = new URL(site.origin);
     const sockets = [];
     t.after(() => sockets.forEach((socket) => socket.destroy()));
@@ -365,7 +365,7 @@ describe('the e-mail field', { skip: withoutBerth }, () => {
 describe('a slot', { skip: withoutBerth }, () => {
   serve({ pool: { slots: 1 }, sandbox: { idle: 10, warm: 0 } });
 
-  it('is not kept by refreshing alone', { timeout: 60000 }, async () => {
+  it('is not kept by refreshing alone', { timeout: 300000 }, async () => {
     let me = await signIn(berth.newcomer());
     const { client } = me;
     const key = keyOf(await berth.runAs(me.access_token, 'echo mine >marker'));
@@ -375,7 +375,7 @@ describe('a slot', { skip: withoutBerth }, () => {
       me = (await refresh(site, client, me.refresh_token)).body;
       return (await token(site, { grant_type: 'x', client_id: client.client_id })).status === 400 &&
         !(await berth.runAs(next.access_token, 'true')).startsWith('[queue]');
-    }, { timeout: 40000, every: 500 });
+    }, { every: 500 });
     assert.match(await berth.runAs(me.access_token, 'true'), /^\[queue\]/);
     berth.admin('revoke', 'principal', berth.guests()[0]);
     const text = await eventually(async () => {

@@ -94,12 +94,12 @@ describe('every client gets through to a sandbox of its own', { skip: withoutBer
     assert.equal(await statusOf(renewed.access_token), 401);
   });
 
-  it('mcp-remote', { timeout: 60000 }, async (t) => {
+  it('mcp-remote', { timeout: 300000 }, async (t) => {
     const remote = await McpRemote.connect(t, berth.url);
     note(await works((command) => clientSh(remote, command)));
   });
 
-  it('MCP Inspector, from the command line', { timeout: 60000, skip: withoutNode22 }, async (t) => {
+  it('MCP Inspector, from the command line', { timeout: 300000, skip: withoutNode22 }, async (t) => {
     const home = mkdtempSync(join(tmpdir(), 'berth-inspector-'));
     t.after(() => rmSync(home, { recursive: true, force: true }));
     const launcher = join(e2eDir, 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js');
@@ -107,7 +107,7 @@ describe('every client gets through to a sandbox of its own', { skip: withoutBer
     const inspector = new Program(node22, [launcher, ...args], {
       env: { PATH: process.env.PATH, HOME: home, MCP_AUTO_OPEN_ENABLED: 'true', MCP_INSPECTOR_SECRET_STORE: 'memory' },
     });
-    const [, url] = await inspector.waitFor(/(http:\/\/127\.0\.0\.1:\d+\/authorize\?\S+)\s/, { from: 'stderr', timeout: 25000 });
+    const [, url] = await inspector.waitFor(/(http:\/\/127\.0\.0\.1:\d+\/authorize\?\S+)\s/, { from: 'stderr' });
     const location = await drive(url);
     await eventually(() => fetch(location).catch(() => undefined));
     const { code } = await inspector.exited;
@@ -117,7 +117,7 @@ describe('every client gets through to a sandbox of its own', { skip: withoutBer
     note(keyOf(content[0].text));
   });
 
-  it('Chromium, through the real page', { timeout: 60000, skip: withoutChromium }, async (t) => {
+  it('Chromium, through the real page', { timeout: 300000, skip: withoutChromium }, async (t) => {
     const browser = await launchChromium();
     t.after(() => browser.close());
     const callback = await callbackServer(t);
@@ -178,7 +178,7 @@ describe('the conformance suite through a sign-in', { skip: withoutBerth || with
   }
 
   for (const revision of ['2026-07-28', '2025-11-25'])
-    it(`server scenarios of ${revision}`, { timeout: 120000 }, async (t) => {
+    it(`server scenarios of ${revision}`, { timeout: 300000 }, async (t) => {
       const me = await signIn(newcomer());
       const { ok, output } = await runConformance(await withToken(t, me.access_token), revision, `product-${revision}.yml`);
       assert.ok(ok, output);
@@ -224,7 +224,7 @@ describe('sign-ins that last', { skip: withoutBerth }, () => {
     assert.equal(keyOf(await sh(next.body.access_token, 'true')), key);
   });
 
-  it('killed at every step: what was answered holds, the rest can be done again', { timeout: 60000 }, async () => {
+  it('killed at every step: what was answered holds, the rest can be done again', { timeout: 300000 }, async () => {
     const client = await register(site, { client_name: 'Steps' });
     await berth.crash();
     const { verifier, challenge } = newVerifier();

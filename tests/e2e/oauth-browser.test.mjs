@@ -5,7 +5,7 @@ import { fits, launchChromium, leastContrast, withoutChromium } from './lib/brow
 import { authorizeUrl, callbackServer, exchange, newVerifier, OauthServer, register, whoami } from './lib/oauth.mjs';
 
 const skip = withoutChromium;
-const options = { skip, timeout: 60000 };
+const options = { skip, timeout: 300000 };
 const CURSOR = 'cursor://anysphere.cursor-mcp/oauth/callback';
 const BUTTON = { name: 'Create my sandbox' };
 

@@ -133,12 +133,12 @@ test('openid-client', async () => {
   assert.equal(await whoami(server, renewed.access_token), 401);
 });
 
-test('mcp-remote: stdio on one side, sign-in on the other', { timeout: 60000 }, async (t) => {
+test('mcp-remote: stdio on one side, sign-in on the other', { timeout: 300000 }, async (t) => {
   const remote = await McpRemote.connect(t, server.url);
   assert.match(await who(remote), /^guest-[0-9a-f]{40}$/);
 });
 
-test('the conformance suite’s two authorization server scenarios', { skip: withoutNode22, timeout: 90000 }, async (t) => {
+test('the conformance suite’s two authorization server scenarios', { skip: withoutNode22, timeout: 300000 }, async (t) => {
   const port = await freePort();
   const client = await register(server, { client_name: 'conformance', redirect_uris: [`http://127.0.0.1:${port}/callback`] });
   const out = mkdtempSync(join(tmpdir(), 'berth-conformance-'));
@@ -148,7 +148,7 @@ test('the conformance suite’s two authorization server scenarios', { skip: wit
     await suite.stop('SIGKILL');
     rmSync(out, { recursive: true, force: true });
   });
-  const [url] = await suite.waitFor(/http:\/\/127\.0\.0\.1:\d+\/authorize\?\S+(?=\s)/, { timeout: 40000 });
+  const [url] = await suite.waitFor(/http:\/\/127\.0\.0\.1:\d+\/authorize\?\S+(?=\s)/);
   const location = await drive(url);
   // It says where to go before it listens for the way back.
   await eventually(() => fetch(location).catch(() => undefined));

@@ -263,7 +263,7 @@ describe('slots that are not to be had', { skip: withoutBerth }, () => {
         const at = await health(all.berth);
         return at.slots.set_aside === 0 && at.slots.emptying === 0 ? at : undefined;
       },
-      { timeout: 60000, every: 500 },
+      { every: 500 },
     );
     assert.equal(slots.occupied, SLOTS); // who waited has it
     assert.ok((await metrics(all.berth)).berth_empty_failures_total >= 1);

@@ -57,7 +57,7 @@ describe('official clients in real sandboxes', { skip: withoutBerth }, () => {
     ['client 2.x, pinned', negotiated({ pin: '2026-07-28' }), callV2],
     ['mcp-remote', viaRemote, callV1, withoutNode22],
   ]) {
-    it(name, { skip, timeout: 120000 }, async (t) => {
+    it(name, { skip, timeout: 300000 }, async (t) => {
       const client = await connect();
       t.after(() => client.close());
       const sandbox = name.replaceAll(/\W+/g, '-');
@@ -87,14 +87,14 @@ describe('official clients in real sandboxes', { skip: withoutBerth }, () => {
     });
   }
 
-  it('the Inspector\'s command line', { skip: withoutNode22, timeout: 120000 }, async () => {
+  it('the Inspector\'s command line', { skip: withoutNode22, timeout: 300000 }, async () => {
     const inspector = join(modules, '@modelcontextprotocol/inspector/clients/launcher/build/index.js');
     for (const era of ['legacy', 'auto', 'modern']) {
       const inspect = async (...args) => {
         const { code, stdout, stderr } = await run(
           node22,
           [inspector, '--cli', berth.url, '--transport', 'http', '--protocol-era', era, '--header', `Authorization: Bearer ${berth.token}`, ...args],
-          { env: { PATH: process.env.PATH, HOME: home }, timeout: 60000 },
+          { env: { PATH: process.env.PATH, HOME: home }, timeout: 240000 },
         );
         assert.equal(code, 0, stdout + stderr);
         return JSON.parse(stdout);

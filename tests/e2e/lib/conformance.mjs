@@ -19,7 +19,7 @@ export async function runConformance(url, revision, baseline) {
       node22,
       [suite, 'server', '--url', url, '--suite', 'all', '--spec-version', revision, '-o', out,
         '--expected-failures', join(e2eDir, 'conformance', baseline)],
-      { timeout: 120000 },
+      { timeout: 240000 },
     );
     const [, passed, failed] = stdout.match(/Total: (\d+) passed, (\d+) failed/) ?? [];
     return { ok: code === 0, passed: Number(passed), failed: Number(failed), output: stdout.slice(-8000) + stderr };

@@ -95,7 +95,7 @@ export class McpRemote {
       rmSync(dir, { recursive: true, force: true });
     });
     const hello = remote.request('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'tests', version: '1' } });
-    const [url] = await remote.program.waitFor(/http:\/\/127\.0\.0\.1:\d+\/authorize\?\S+(?=\s)/, { from: 'stderr', timeout: 25000 });
+    const [url] = await remote.program.waitFor(/http:\/\/127\.0\.0\.1:\d+\/authorize\?\S+(?=\s)/, { from: 'stderr' });
     const answer = await fetch(await drive(url));
     if (answer.status !== 200) throw new Error(`mcp-remote answered its callback with ${answer.status}`);
     await hello;
@@ -111,7 +111,7 @@ export class McpRemote {
   async request(method, params) {
     const id = ++this.id;
     this.#send({ id, method, params });
-    const [line] = await this.program.waitFor(new RegExp(`^.*"id":${id}[,}].*$`, 'm'), { timeout: 25000 });
+    const [line] = await this.program.waitFor(new RegExp(`^.*"id":${id}[,}].*$`, 'm'));
     const { result, error } = JSON.parse(line);
     if (error) throw new Error(JSON.stringify(error));
     return result;

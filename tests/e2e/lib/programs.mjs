@@ -65,7 +65,7 @@ export class Program {
   }
 
   /** Resolves to the match of `pattern` in stdout (or `from`); fails when the program ends or is late. */
-  waitFor(pattern, { from = 'stdout', timeout = 15000 } = {}) {
+  waitFor(pattern, { from = 'stdout', timeout = 60000 } = {}) {
     return new Promise((done, fail) => {
       const end = (fn, value) => {
         clearTimeout(timer);
@@ -108,7 +108,7 @@ export async function run(path, args = [], { timeout = 60000, input = '', ...opt
 }
 
 /** Calls `probe` until it returns something truthy; for conditions that nobody announces. */
-export async function eventually(probe, { timeout = 15000, every = 50 } = {}) {
+export async function eventually(probe, { timeout = 60000, every = 50 } = {}) {
   const end = Date.now() + timeout;
   for (;;) {
     const value = await probe();
