@@ -262,7 +262,10 @@ void http_date(uint64_t seconds, char out[HTTP_DATE_SIZE]);
 
 enum reply_framing { REPLY_LENGTH, REPLY_CHUNKED, REPLY_UNTIL_CLOSE };
 
-/* For refusals that pass: "Retry-After". */
+/*
+ * For refusals that pass. They say nothing of anybody and come before a handler could say who may
+ * read its answers: scripts of any origin may.
+ */
 extern const struct http_header reply_retry_later[];
 
 /* An answer that we write ourselves. */

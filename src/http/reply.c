@@ -8,7 +8,12 @@
 
 enum { TEXT_MAX_BYTES = 64 * 1024 };
 
-const struct http_header reply_retry_later[] = { { "Retry-After", "10" }, { NULL, NULL } };
+const struct http_header reply_retry_later[] = {
+	{ "Retry-After", "10" },
+	{ "Access-Control-Allow-Origin", "*" },
+	{ "Access-Control-Expose-Headers", "Retry-After" },
+	{ NULL, NULL },
+};
 
 void http_date(uint64_t seconds, char out[HTTP_DATE_SIZE])
 {

@@ -104,8 +104,14 @@ static void reply_no_route(struct http_request *req)
 
 static void reply_too_large(struct http_request *req)
 {
-	http_reply_text(req, 413, "413: The body is larger than the %zu bytes allowed here.\n",
-			req->route->max_body_bytes);
+	static const struct http_header any_origin[] = { { "Access-Control-Allow-Origin", "*" },
+							 { NULL, NULL } };
+	char words[80];
+
+	(void)snprintf(words, sizeof(words),
+		       "413: The body is larger than the %zu bytes allowed here.\n",
+		       req->route->max_body_bytes);
+	http_reply(req, 413, "text/plain; charset=utf-8", view_str(words), any_origin);
 }
 
 static void reply_later(struct http_request *req, unsigned status, struct view words)

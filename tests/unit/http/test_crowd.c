@@ -149,6 +149,7 @@ static void test_one_network_has_a_part(void **state)
 	assert_true(read_answer(more, answer));
 	assert_non_null(strstr(answer, "HTTP/1.1 503 "));
 	assert_non_null(strstr(answer, "Retry-After: "));
+	assert_non_null(strstr(answer, "Access-Control-Allow-Origin: *\r\n"));
 	assert_int_equal(w->server->n_conns, PART);
 	check_served(w, OTHER);
 

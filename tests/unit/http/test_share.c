@@ -181,7 +181,8 @@ static void expect(struct world *w, int fd, const char *status)
 	if (strncmp(answer, buf_str(&line), line.len) != 0)
 		fail_msg("%s, not %s", answer, status);
 	if (*status == '4' && strcmp(status, "401") != 0)
-		assert_non_null(strstr(answer, "Retry-After: 10\r\n"));
+		assert_non_null(strstr(answer, "Retry-After: 10\r\n"
+					       "Access-Control-Allow-Origin: *\r\n"));
 	(void)close(fd);
 	settle(w);
 }
