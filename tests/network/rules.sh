@@ -11,7 +11,7 @@ export BERTH_NETWORK_ALLOW_HOSTS=allowed.test
 # ---- the host's world: one namespace that has all the addresses ----
 unshare --net sleep 300 &
 world=$!
-sleep_until() { for _ in $(seq 100); do "$@" >/dev/null 2>&1 && return; read -rt 0.05 <> <(:) || :; done; }
+sleep_until() { for _ in $(seq 1200); do "$@" >/dev/null 2>&1 && return; read -rt 0.05 <> <(:) || :; done; }
 sleep_until test "$(readlink /proc/self/ns/net)" != "$(readlink "/proc/$world/ns/net")"
 in_world() { nsenter --net="/proc/$world/ns/net" -- "$@"; }
 ip link add up0 type veth peer name down0 netns "/proc/$world/ns/net"

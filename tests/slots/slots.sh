@@ -41,7 +41,7 @@ ours = socket.create_connection(listener.getsockname())
 theirs = listener.accept()[0]
 ours.close(); theirs.recv(1); theirs.close()'
 # A second at most, where the kernel's default is a minute.
-check "nothing is left for the next tenant to see" inside 3 timeout 5 sh -c 'while ss -Htan | grep .; do sleep 0.1; done'
+check "nothing is left for the next tenant to see" inside 3 timeout 20 sh -c 'while ss -Htan | grep .; do sleep 0.1; done'
 owner=$(python3 -c '
 import fcntl, struct, sys
 fd = open(sys.argv[1])
