@@ -10,7 +10,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/magic.h>
 #include <linux/nsfs.h>
 #include <net/if.h>
 #include <sched.h>
@@ -22,7 +21,6 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 
 /* What the namespaces in the directory were made for; they are useless for anything else. */
@@ -172,14 +170,6 @@ static int make_slot(const struct slots_plan *plan, int dir, uint32_t n, struct 
 	return r < 0 ? err_wrap(err, "slot %u", n) : 0;
 }
 
-static bool is_nsfs(int dir, const char *name)
-{
-	struct statfs fs;
-	auto_fd int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-
-	return fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == NSFS_MAGIC;
-}
-
 /* "user" is mounted last: where it is, the slot is complete. */
 static bool is_made(int dir, uint32_t n)
 {
@@ -187,7 +177,9 @@ static bool is_made(int dir, uint32_t n)
 
 	file_name(user, n, "user");
 	file_name(net, n, "net");
-	return is_nsfs(dir, user) && is_nsfs(dir, net);
+	auto_fd int user_fd = io_open_namespace(dir, user);
+	auto_fd int net_fd = io_open_namespace(dir, net);
+	return user_fd >= 0 && net_fd >= 0;
 }
 
 /* Takes off the namespace files of slot `from` and up; their names start with the slot's number. */

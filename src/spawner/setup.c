@@ -152,6 +152,32 @@ static int choose_engine(struct task_host *host, const char *engine, struct err 
 	return 0;
 }
 
+static bool pool_has(const struct task_host *host, const char *name)
+{
+	char path[4096];
+
+	return snprintf(path, sizeof(path), "%s/slots/%s", host->runtime_dir, name) <
+		       (int)sizeof(path) &&
+	       access(path, F_OK) == 0;
+}
+
+static bool pool_has_namespace(const struct task_host *host, const char *kind)
+{
+	auto_fd int fd = task_open_namespace(host, 0, kind);
+
+	return fd >= 0;
+}
+
+/* A restart of the host takes the mounts and leaves the files. */
+static int check_pool(const struct task_host *host, struct err *err)
+{
+	if (!pool_has(host, "0.user") || pool_has_namespace(host, "user"))
+		return 0;
+	return err_set(err, ERR_NOT_FOUND,
+		       "the slots' namespaces and mounts are gone, as after a restart of the host: "
+		       "run berth setup (as root) with the same options");
+}
+
 int setup_host(struct task_host *host, const struct spawner_config *config, int *ret_listen_fd,
 	       struct err *err)
 {
@@ -160,7 +186,7 @@ int setup_host(struct task_host *host, const struct spawner_config *config, int 
 	if (occupy_low_fds(&host->null_fd, err) < 0)
 		return -1;
 	if (open_programs(host, err) < 0 || choose_engine(host, config->engine, err) < 0 ||
-	    check_init(host, err) < 0)
+	    check_init(host, err) < 0 || check_pool(host, err) < 0)
 		return -1;
 	/* newuidmap is setuid; no_new_privs takes that away. */
 	host->has_newuidmap = launch_has_newuidmap() && prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 0;
@@ -185,18 +211,9 @@ void setup_stop_listening(const struct spawner_config *config)
 		(void)unlink(address.sun_path);
 }
 
-static bool pool_has(const struct task_host *host, const char *name)
-{
-	char path[4096];
-
-	return snprintf(path, sizeof(path), "%s/slots/%s", host->runtime_dir, name) <
-		       (int)sizeof(path) &&
-	       access(path, F_OK) == 0;
-}
-
 void setup_read_facts(const struct task_host *host, struct spawner_facts *ret)
 {
-	bool is_pool = pool_has(host, "0.user");
+	bool is_pool = pool_has_namespace(host, "user");
 
 	*ret = (struct spawner_facts){ .limiter = cgroups_limiter(host->groups),
 				       .limited = cgroups_limited(host->groups) };
@@ -206,7 +223,7 @@ void setup_read_facts(const struct task_host *host, struct spawner_facts *ret)
 		ret->namespaces = SPAWNER_NS_POOL;
 	else if (host->has_newuidmap)
 		ret->namespaces = SPAWNER_NS_UIDMAP;
-	if (is_pool && pool_has(host, "0.net"))
+	if (is_pool && pool_has_namespace(host, "net"))
 		ret->network = SPAWNER_NET_VETH;
 }
 

@@ -8,11 +8,9 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/vfs.h>
 #include <sys/wait.h>
 
 enum {
@@ -27,24 +25,13 @@ static const char hosts[] = "127.0.0.1\tlocalhost\n"
 			    "127.0.1.1\tsandbox\n"
 			    "::1\tlocalhost ip6-localhost ip6-loopback\n";
 
-static bool is_namespace(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && fs.f_type == NSFS_MAGIC;
-}
-
-/* -1 if the pool has none: never made, or a plain file on which nothing is mounted. */
-static int open_namespace(const struct task_host *host, uint32_t slot, const char *kind)
+int task_open_namespace(const struct task_host *host, uint32_t slot, const char *kind)
 {
 	char path[4096];
 	int n = snprintf(path, sizeof(path), "%s/slots/%" PRIu32 ".%s", host->runtime_dir, slot,
 			 kind);
 
-	if (n < 0 || n >= (int)sizeof(path))
-		return -1;
-	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	return fd >= 0 && is_namespace(fd) ? take_fd(fd) : -1;
+	return n > 0 && n < (int)sizeof(path) ? io_open_namespace(AT_FDCWD, path) : -1;
 }
 
 static int open_slot(const struct task_host *host, uint32_t slot, int *ret, struct err *err)
@@ -249,8 +236,8 @@ static int start_in_slot(const struct task_host *host, const struct spawner_requ
 	if (open_slot(host, request->slot, &slot, err) < 0)
 		return -1;
 	auto_fd int slot_fd = slot;
-	auto_fd int user_fd = open_namespace(host, request->slot, "user");
-	auto_fd int net_fd = has_network ? open_namespace(host, request->slot, "net") : -1;
+	auto_fd int user_fd = task_open_namespace(host, request->slot, "user");
+	auto_fd int net_fd = has_network ? task_open_namespace(host, request->slot, "net") : -1;
 	if (user_fd < 0 && !host->has_newuidmap)
 		return err_set(err, ERR_NOT_FOUND,
 			       "slot %" PRIu32 " has no user namespace; run berth-slots",

@@ -53,6 +53,9 @@ struct task_host {
 	bool has_newuidmap;
 };
 
+/* "user" or "net" of the slot, kept by berth-slots; -1 if there is none (any more). */
+int task_open_namespace(const struct task_host *host, uint32_t slot, const char *kind) MUST_CHECK;
+
 /* Starts it; the new task is STARTING and in no list. */
 int task_start(const struct task_host *host, const struct spawner_request *request,
 	       struct task **ret, struct err *err) MUST_CHECK;

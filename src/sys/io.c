@@ -4,11 +4,13 @@
 
 #include <assert.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 int io_write_all(int fd, const void *p, size_t len)
 {
@@ -128,6 +130,14 @@ DIR *io_list(int dirfd)
 	if (list)
 		(void)take_fd(fd);
 	return list;
+}
+
+int io_open_namespace(int dirfd, const char *path)
+{
+	struct statfs fs;
+	auto_fd int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	return fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == NSFS_MAGIC ? take_fd(fd) : -1;
 }
 
 void io_remove_unfinished(int dirfd, const char *name)

@@ -20,6 +20,8 @@ int io_read_file(int dirfd, const char *path, struct buf *out) MUST_CHECK;
 int io_write_file(int dirfd, const char *path, struct view content, mode_t mode) MUST_CHECK;
 /* What is in the folder, from its beginning; the caller's to closedir(). NULL with errno. */
 DIR *io_list(int dirfd) MUST_CHECK;
+/* A namespace kept in a file (nsfs). -1 if there is none: no file, or nothing is mounted on it. */
+int io_open_namespace(int dirfd, const char *path) MUST_CHECK;
 /* Removes the temporary names that a killed io_write_file() of `name` left in the folder. */
 void io_remove_unfinished(int dirfd, const char *name);
 /* Writes to an existing file of /proc, /sys or a cgroup in one write(2). */

@@ -1,10 +1,13 @@
-// The listening socket outlives the server: while one ends and the next begins, who calls waits.
+// The listening socket outlives the server: while one ends and the next begins, who calls waits. And
+// what a restart of the whole host leaves.
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Berth, withoutBerth } from './lib/berth.mjs';
 import { ask } from './lib/mcp.mjs';
-import { e2eDir, FrontDoor, freePort } from './lib/programs.mjs';
+import { e2eDir, FrontDoor, freePort, run } from './lib/programs.mjs';
 
 const SIGKILL = 9;
 const SIGTERM = 15;
@@ -63,4 +66,20 @@ test('one that was left is used only where the configuration still says so', { s
 test('two are one too many, and said so', { skip }, async (t) => {
   const [one, two] = [await freePort(), await freePort()];
   await assert.rejects(passed(t, one, one, 'a:b', ['--listen', `127.0.0.1:${two}`]), /2 sockets were passed; only one can be used/);
+});
+
+test('after a restart of the host it serves when the slots were set up anew, and says so before', { skip: withoutBerth }, async (t) => {
+  const berth = await Berth.start();
+  t.after(() => berth.stop());
+  await berth.sh('echo precious >kept');
+  await berth.halt();
+  // A restart takes the mounts and leaves the files.
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8').split('\n').map((line) => line.split(' ')[4]);
+  for (const path of mounts.filter((path) => path?.startsWith(`${berth.dir}/`)).reverse()) execFileSync('umount', [path]);
+  const { code, stderr } = await run(join(berth.programs, 'berth'), ['serve', '--config', berth.configFile]);
+  assert.equal(code, 1);
+  assert.match(stderr, /are gone, as after a restart of the host: run berth setup \(as root\)/);
+  berth.run('berth-slots', '--config', berth.configFile);
+  await berth.serve();
+  assert.match((await berth.sh('cat kept')).text, /^precious$/m);
 });
