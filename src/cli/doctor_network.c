@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the network of sandboxes needs. */
 #include "cli/doctor.h"
+#include "slots/firewalls.h"
 #include "sys/io.h"
 #include "sys/run.h"
 
 #include <stdio.h>
 #include <unistd.h>
-
-enum { FIREWALL_TEXT_MAX = 256 * 1024 };
 
 static bool has_network(const struct doctor_host *host, struct doctor_result *ret)
 {
@@ -86,24 +85,16 @@ void doctor_forwarding(const struct doctor_host *host, struct doctor_result *ret
 
 void doctor_other_firewalls(const struct doctor_host *host, struct doctor_result *ret)
 {
-	const char *const argv[] = { "iptables", "-S", "FORWARD", NULL };
-	auto_buf struct buf rules = BUF_INIT(FIREWALL_TEXT_MAX);
-	int status = 0, r;
+	struct firewall_block block;
 
 	if (!has_network(host, ret))
 		return;
-	r = run_program(argv, &rules, &status);
-	if (r == -ENOENT) {
-		doctor_say(ret, DOCTOR_OK, "no iptables on this host");
-	} else if (r < 0 || status != 0) {
-		doctor_say(ret, DOCTOR_UNKNOWN, "iptables -S FORWARD is for root");
-	} else if (strncmp(buf_str(&rules), "-P FORWARD DROP", 15) != 0 ||
-		   strstr(buf_str(&rules), "-i bv")) {
-		doctor_say(ret, DOCTOR_OK, "let the packets of sandboxes pass");
+	if (geteuid() != 0) {
+		doctor_say(ret, DOCTOR_UNKNOWN, "their rules are for root to see");
+	} else if (firewalls_find("bv", &block)) {
+		doctor_say(ret, DOCTOR_WARN, "%s", block.what);
+		doctor_fix(ret, "%s", block.fix);
 	} else {
-		/* A drop in any table is final, whatever the rules of berth say. */
-		doctor_say(ret, DOCTOR_WARN, "FORWARD drops (as Docker sets it)");
-		doctor_fix(ret, "iptables -I FORWARD -i bv+ -j ACCEPT; "
-				"iptables -I FORWARD -o bv+ -j ACCEPT (berth filters both itself)");
+		doctor_say(ret, DOCTOR_OK, "let the packets of sandboxes pass");
 	}
 }

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "slots/allow.h"
+#include "slots/firewalls.h"
 #include "slots/links.h"
 #include "slots/rtnl.h"
 #include "slots/rules.h"
@@ -183,6 +184,21 @@ static int make_links(const struct slots_plan *plan, const struct network *net, 
 	return r;
 }
 
+/* ---- firewalls beside ours ---- */
+
+static void pass_firewalls(const struct network *net)
+{
+	struct firewall_block block;
+
+	if (firewalls_open(net->link_prefix))
+		log_info("another firewall (iptables) drops what it is not told of: it takes "
+			 "packets "
+			 "of %s* now, which our table filters",
+			 net->link_prefix);
+	if (firewalls_find(net->link_prefix, &block))
+		log_warning("packets of sandboxes will be lost: %s; %s", block.what, block.fix);
+}
+
 int network_up(const struct slots_plan *plan, int namespaces, struct network_facts *ret,
 	       struct err *err)
 {
@@ -193,6 +209,7 @@ int network_up(const struct slots_plan *plan, int namespaces, struct network_fac
 	if (net.mode == CONF_NETWORK_NONE) {
 		net.resolvers.n = 0;
 		*ret = (struct network_facts){ false, false };
+		firewalls_close(net.link_prefix);
 		if (drop_links(&net, 0, err) < 0 || rules_remove(&net, err) < 0)
 			return -1;
 		return write_resolvconf(plan, &net, err);
@@ -203,6 +220,7 @@ int network_up(const struct slots_plan *plan, int namespaces, struct network_fac
 	if (set_rules(plan, &net, ret, err) < 0 || forwarding_on(namespaces, net.has_v6, err) < 0 ||
 	    make_links(plan, &net, namespaces, err) < 0)
 		return -1;
+	pass_firewalls(&net);
 	return write_resolvconf(plan, &net, err);
 }
 
@@ -213,6 +231,7 @@ int network_down(struct slots_plan *plan, struct err *err)
 	if (network_plan(plan, &net, err) < 0 || drop_links(&net, 0, err) < 0 ||
 	    rules_remove(&net, err) < 0)
 		return -1;
+	firewalls_close(net.link_prefix);
 	(void)unlinkat(plan->runtime_fd, RESOLVCONF, 0);
 	io_remove_unfinished(plan->runtime_fd, RESOLVCONF);
 

@@ -134,6 +134,32 @@ P
 )
 equal "spoof: a packet with a foreign source goes nowhere" nothing "$spoofed"
 
+# Firewalls of others: what one table drops is lost, whatever ours says.
+mode=others
+slots() { "$program" --state "$state" --slots 2 2>&1; }
+for iptables in iptables ip6tables; do
+	for chain in INPUT FORWARD; do $iptables -P $chain DROP; done
+done
+expect silent "what Docker and ufw have iptables do" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80"
+contains "others: setup opens it" "another firewall .iptables. drops" "$(slots)"
+expect ok "then packets pass" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80" "udp 10.9.9.53 53"
+expect refused "that our table lets pass" "tcp 169.254.169.254 80" "${lan[@]}" "tcp 10.9.0.2 80"
+equal "others: told once" "" "$(slots | grep -E "firewall|lost")"
+equal "others: by one rule each" "2 1" "$(iptables -S FORWARD | grep -c bv) $(ip6tables -S INPUT | grep -c bv)"
+"$program" --state "$state" --slots 2 --remove
+equal "others: and taken out again" "" "$(iptables -S | grep bv; ip6tables -S | grep bv)"
+for iptables in iptables ip6tables; do
+	for chain in INPUT FORWARD; do $iptables -P $chain ACCEPT; done
+done
+nft 'add table inet site; add chain inet site pass { type filter hook forward priority 0; policy drop; }'
+contains "others: a table of the operator's own is named" "chain pass of table inet site drops" "$(slots)"
+expect silent "until it is told" "tcp 1.2.3.4 80"
+nft 'add rule inet site pass iifname "bv*" accept; add rule inet site pass oifname "bv*" accept'
+equal "others: then all is well" "" "$(slots | grep -E "firewall|lost")"
+expect ok "and packets pass" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80"
+nft 'flush ruleset'
+check "others: slots again" "$program" --state "$state" --slots 2
+
 mode=loopback
 mount --bind /dev/null /etc/resolv.conf
 printf 'nameserver 127.0.0.1\n' >"$work/resolv.conf"
