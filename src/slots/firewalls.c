@@ -44,7 +44,7 @@ bool firewalls_iptables_drops(struct view rules)
 /* False if there is no such program, or it may not look. */
 static bool list_chain(const char *program, const char *chain, struct buf *out)
 {
-	const char *const argv[] = { program, "-w", "-S", chain, NULL };
+	const char *const argv[] = { program, "--wait=10", "-S", chain, NULL };
 	int status;
 
 	buf_truncate(out, 0);
@@ -64,8 +64,8 @@ static bool do_rule(const char *program, const char *action, size_t pass, const 
 {
 	char interface[32];
 	const char *const argv[] = {
-		program, "-w",     action, passes[pass].chain, passes[pass].direction, interface,
-		"-j",    "ACCEPT", NULL
+		program, "--wait=10", action, passes[pass].chain, passes[pass].direction, interface,
+		"-j",    "ACCEPT",    NULL
 	};
 	int status;
 
