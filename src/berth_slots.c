@@ -10,14 +10,14 @@ enum action { ACTION_UP, ACTION_DOWN, ACTION_REFRESH };
 enum { MAX_OVERRIDES = 8 };
 
 static const char usage[] =
-	"berth-slots [--config FILE] [--state DIR] [--slots N] [--remove | --refresh-allow]\n"
+	"berth-slots [--config FILE] [--state DIR] [--slots N] [--remove | --refresh]\n"
 	"Makes every slot ready: storage, namespaces, image, network. Needs root; run it once per\n"
 	"boot, again after a change of the configuration or of the image.\n"
 	"  --config FILE  configuration (berth.conf)\n"
 	"  --state DIR    state directory, instead of server.state_dir\n"
 	"  --slots N      number of slots, instead of pool.slots\n"
 	"  --remove       undo everything but the workspaces\n"
-	"  --refresh-allow  network.mode = allow: look the allowed hosts up again\n";
+	"  --refresh      take the host's new resolvers; look allowed hosts up again\n";
 
 static int act(enum action action, const char *config, const struct conf_override *overrides,
 	       struct err *err)
@@ -34,7 +34,7 @@ static int act(enum action action, const char *config, const struct conf_overrid
 	case ACTION_REFRESH:
 		break;
 	}
-	return slots_refresh_allow(&conf, err);
+	return slots_refresh(&conf, err);
 }
 
 int main(int argc, char **argv)
@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 		{ "state", required_argument, NULL, 's' },
 		{ "slots", required_argument, NULL, 'n' },
 		{ "remove", no_argument, NULL, 'r' },
-		{ "refresh-allow", no_argument, NULL, 'a' },
+		{ "refresh", no_argument, NULL, 'f' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 		case 'r':
 			action = ACTION_DOWN;
 			break;
-		case 'a':
+		case 'f':
 			action = ACTION_REFRESH;
 			break;
 		case 'h':

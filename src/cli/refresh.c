@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As in berth-allow.timer; an address is dropped an hour after it was last seen (slots/rules.h). */
+/* As in berth-refresh.timer; an address is dropped after an hour (slots/rules.h). */
 enum { PAUSE_MS = 300 * 1000 };
 
 /* Until `caller`, the reading end of a pipe, closes: the caller is not root much longer, and a
@@ -46,7 +46,7 @@ int refresh_start(const struct options *o, const struct conf *conf, struct err *
 		return 0;
 	if (geteuid() != 0) {
 		(void)fprintf(stderr,
-			      "berth serve: not root: have `berth-slots --refresh-allow` run every "
+			      "berth serve: not root: have `berth-slots --refresh` run every "
 			      "few minutes, or allowed hosts are out of reach within the hour\n");
 		return 0;
 	}
@@ -57,7 +57,7 @@ int refresh_start(const struct options *o, const struct conf *conf, struct err *
 	     (options_argv_add(&argv, "--config") < 0 || options_argv_add(&argv, o->config) < 0)) ||
 	    options_argv_add(&argv, "--state") < 0 ||
 	    options_argv_add(&argv, conf->state_dir) < 0 ||
-	    options_argv_add(&argv, "--refresh-allow") < 0)
+	    options_argv_add(&argv, "--refresh") < 0)
 		return err_sys(err, ENOMEM, "start berth-slots");
 	if (pipe2(pair, O_CLOEXEC) < 0)
 		return err_sys(err, errno, "pipe");

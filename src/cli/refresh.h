@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * network.mode = allow where no timer of systemd does it: a process that remains root, serves
- * nobody and only runs `berth-slots --refresh-allow` from time to time.
+ * nobody and only runs `berth-slots --refresh` from time to time.
  */
 #ifndef BERTH_CLI_REFRESH_H
 #define BERTH_CLI_REFRESH_H

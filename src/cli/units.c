@@ -30,8 +30,8 @@ static const struct {
 } units[] = {
 	{ "berth-slots.service", true }, { "berth-spawner.service", true },
 	{ "berthd.service", true },      { "berth-gc.service", false },
-	{ "berth-gc.timer", true },      { "berth-allow.service", false },
-	{ "berth-allow.timer", true },
+	{ "berth-gc.timer", true },      { "berth-refresh.service", false },
+	{ "berth-refresh.timer", true },
 };
 
 /* ---- filling in ---- */

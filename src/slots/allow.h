@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mode = allow: the addresses of the hosts that sandboxes may reach. Names are looked up on the
- * host, at start and again by `berth-slots --refresh-allow`; an address stays allowed for an hour
+ * host, at start and again by `berth-slots --refresh`; an address stays allowed for an hour
  * after it was last seen. What is allowed are addresses: another name on the same server is
  * reachable too, and a service that hands out other addresses to everybody who asks is not
  * reliably so.

@@ -20,25 +20,33 @@
 #define STAMP      "network"
 #define RESOLVCONF "resolv.conf"
 
+enum { RESOLVCONF_MAX = 1024, STAMP_MAX = 256 };
+
 /* ---- resolv.conf ---- */
+
+static int print_resolvconf(const struct network *net, struct buf *out)
+{
+	struct address gateway = network_gateway(net, AF_INET);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < net->resolvers.n; i++) {
+		r = buf_add_str(out, "nameserver ");
+		if (r == 0)
+			r = address_print(
+				net->resolvers.loopback ? &gateway : &net->resolvers.list[i], out);
+		if (r == 0)
+			r = buf_add_char(out, '\n');
+	}
+	return r;
+}
 
 static int write_resolvconf(const struct slots_plan *plan, const struct network *net,
 			    struct err *err)
 {
-	auto_buf struct buf text = BUF_INIT(1024);
-	struct address gateway = network_gateway(net, AF_INET);
-	int r = 0;
+	auto_buf struct buf text = BUF_INIT(RESOLVCONF_MAX);
+	int r = print_resolvconf(net, &text);
 
 	io_remove_unfinished(plan->runtime_fd, RESOLVCONF);
-	for (size_t i = 0; r == 0 && i < net->resolvers.n; i++) {
-		r = buf_add_str(&text, "nameserver ");
-		if (r == 0)
-			r = address_print(net->resolvers.loopback ? &gateway
-								  : &net->resolvers.list[i],
-					  &text);
-		if (r == 0)
-			r = buf_add_char(&text, '\n');
-	}
 	if (r == 0)
 		r = io_write_file(plan->runtime_fd, RESOLVCONF, buf_view(&text), 0644);
 	return r < 0 ? err_sys(err, -r, "write %s/" RESOLVCONF, plan->runtime_dir) : 0;
@@ -91,25 +99,6 @@ static int set_rules(const struct slots_plan *plan, const struct network *net,
 	return load_rules(&rules, ret, err);
 }
 
-int network_refresh_allow(const struct slots_plan *plan, struct err *err)
-{
-	auto_buf struct buf text = BUF_INIT(RULES_MAX);
-	struct address hosts[RULES_MAX_HOSTS];
-	struct network net;
-	struct rules rules = { .net = &net, .hosts = hosts };
-	int r;
-
-	if (plan->conf->network != CONF_NETWORK_ALLOW)
-		return 0;
-	if (network_plan(plan, &net, err) < 0)
-		return -1;
-	rules.n_hosts = allow_resolve(plan->conf->allow_hosts, hosts, RULES_MAX_HOSTS);
-	r = rules_print_hosts(&rules, &text);
-	if (r < 0)
-		return err_sys(err, -r, "write the network rules");
-	return rules_load(buf_view(&text), err);
-}
-
 /* ---- links ---- */
 
 static int drop_links(const struct network *net, uint32_t from, struct err *err)
@@ -154,7 +143,7 @@ static int print_stamp(const struct network *net, struct buf *out)
 /* Links made for other addresses are dropped; they are of no use to anybody. */
 static int check_stamp(const struct network *net, int namespaces, struct err *err)
 {
-	auto_buf struct buf was = BUF_INIT(256), want = BUF_INIT(256);
+	auto_buf struct buf was = BUF_INIT(STAMP_MAX), want = BUF_INIT(STAMP_MAX);
 	int r = print_stamp(net, &want);
 
 	if (r < 0)
@@ -221,6 +210,62 @@ int network_up(const struct slots_plan *plan, int namespaces, struct network_fac
 	    make_links(plan, &net, namespaces, err) < 0)
 		return -1;
 	pass_firewalls(&net);
+	return write_resolvconf(plan, &net, err);
+}
+
+/* ---- what changes while it serves ---- */
+
+/* A host that is without any for a while is no reason to take them away. */
+static bool has_new_resolvers(const struct slots_plan *plan, const struct network *net)
+{
+	auto_buf struct buf was = BUF_INIT(RESOLVCONF_MAX), now = BUF_INIT(RESOLVCONF_MAX);
+
+	return net->resolvers.n && print_resolvconf(net, &now) == 0 &&
+	       io_read_file(plan->runtime_fd, RESOLVCONF, &was) == 0 &&
+	       !view_eq(buf_view(&was), buf_view(&now));
+}
+
+/* The way to a resolver on the host's loopback is part of the links. */
+static bool has_its_links(const struct slots_plan *plan, const struct network *net)
+{
+	auto_buf struct buf was = BUF_INIT(STAMP_MAX), want = BUF_INIT(STAMP_MAX);
+	auto_fd int namespaces = plan_open_namespaces(plan);
+
+	return namespaces >= 0 && io_read_file(namespaces, STAMP, &was) == 0 &&
+	       print_stamp(net, &want) == 0 && view_eq(buf_view(&was), buf_view(&want));
+}
+
+static int renew_hosts(const struct slots_plan *plan, const struct network *net, struct err *err)
+{
+	auto_buf struct buf text = BUF_INIT(RULES_MAX);
+	struct address hosts[RULES_MAX_HOSTS];
+	struct rules rules = { .net = net, .hosts = hosts };
+	int r;
+
+	rules.n_hosts = allow_resolve(plan->conf->allow_hosts, hosts, RULES_MAX_HOSTS);
+	r = rules_print_hosts(&rules, &text);
+	if (r < 0)
+		return err_sys(err, -r, "write the network rules");
+	return rules_load(buf_view(&text), err);
+}
+
+int network_refresh(const struct slots_plan *plan, struct err *err)
+{
+	struct network_facts facts;
+	struct network net;
+
+	if (plan->conf->network == CONF_NETWORK_NONE)
+		return 0;
+	if (network_plan(plan, &net, err) < 0)
+		return -1;
+	if (!has_new_resolvers(plan, &net))
+		return net.mode == CONF_NETWORK_ALLOW ? renew_hosts(plan, &net, err) : 0;
+	if (!has_its_links(plan, &net))
+		return err_set(err, ERR_INVALID,
+			       "the host's network has changed: run berth setup (as root)");
+	log_info("the host has other resolvers: sandboxes that start from now on ask those");
+	if (set_rules(plan, &net, &facts, err) < 0)
+		return -1;
 	return write_resolvconf(plan, &net, err);
 }
 

@@ -42,7 +42,10 @@ int network_up(const struct slots_plan *plan, int namespaces, struct network_fac
 	       struct err *err) MUST_CHECK;
 int network_down(struct slots_plan *plan, struct err *err) MUST_CHECK;
 
-/* mode = allow: looks the allowed hosts up again and renews their addresses in the rules. */
-int network_refresh_allow(const struct slots_plan *plan, struct err *err) MUST_CHECK;
+/*
+ * While sandboxes run: takes other resolvers that the host has now, and with mode = allow looks the
+ * allowed hosts up again. ERR_INVALID if that takes other links.
+ */
+int network_refresh(const struct slots_plan *plan, struct err *err) MUST_CHECK;
 
 #endif

@@ -83,6 +83,18 @@ static int read_configured(const char *configured, enum resolvers_families famil
 	return 0;
 }
 
+/* systemd-resolved's, which answers nobody but the host itself. */
+static bool is_stub(const struct resolvers *r)
+{
+	static const uint8_t stubs[] = { 53, 54 };
+	const uint8_t *a = r->list[0].bytes;
+
+	for (size_t i = 0; r->loopback && i < ARRAY_SIZE(stubs); i++)
+		if (a[0] == 127 && a[1] == 0 && a[2] == 0 && a[3] == stubs[i])
+			return true;
+	return false;
+}
+
 int resolvers_find(const char *configured, enum resolvers_families families, struct resolvers *ret,
 		   struct err *err)
 {
@@ -93,7 +105,8 @@ int resolvers_find(const char *configured, enum resolvers_families families, str
 	read_file(host_file, families, ret);
 	if (ret->n == 0 || ret->loopback) {
 		read_file(upstream_file, families, &upstream);
-		if (upstream.n && !upstream.loopback)
+		/* None, while the host has no network, is better than one that does not answer. */
+		if (is_stub(ret) || (upstream.n && !upstream.loopback))
 			*ret = upstream;
 	}
 	return 0;

@@ -80,13 +80,13 @@ int slots_up(const struct conf *conf, const struct slots_progress *progress, str
 	return write_status(&plan, &facts, settings, err);
 }
 
-int slots_refresh_allow(const struct conf *conf, struct err *err)
+int slots_refresh(const struct conf *conf, struct err *err)
 {
 	auto_plan struct slots_plan plan = { .state_fd = -1, .slots_fd = -1, .runtime_fd = -1 };
 
 	if (plan_init(&plan, conf, NULL, err) < 0)
 		return -1;
-	return network_refresh_allow(&plan, err);
+	return network_refresh(&plan, err);
 }
 
 static int (*const steps_down[])(struct slots_plan *plan, struct err *err) = {

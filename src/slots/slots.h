@@ -49,7 +49,7 @@ int slots_up(const struct conf *conf, const struct slots_progress *progress,
  */
 int slots_down(const struct conf *conf, struct err *err) MUST_CHECK;
 
-/* network.mode = allow: looks the allowed hosts up again. Does nothing in other modes. */
-int slots_refresh_allow(const struct conf *conf, struct err *err) MUST_CHECK;
+/* From time to time: takes the host's new resolvers, and looks allowed hosts up again. */
+int slots_refresh(const struct conf *conf, struct err *err) MUST_CHECK;
 
 #endif

@@ -84,9 +84,9 @@ for mode in internet lan allow; do
 		expect refused "the rest of the internet" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80"
 		expect refused "what an allowed name claims in a private range" "tcp 10.1.1.1 80"
 		echo '1.2.3.4 allowed.test' >"$work/hosts"
-		# With the capabilities that berth-allow.service leaves it.
+		# With the capabilities that berth-refresh.service leaves it.
 		check "$mode: renewed" env BERTH_NETWORK_MODE=$mode setpriv --no-new-privs --inh-caps=-all \
-			--bounding-set=-all,+net_admin,+chown,+fowner,+dac_override "$program" --state "$state" --slots 2 --refresh-allow
+			--bounding-set=-all,+net_admin,+chown,+fowner,+dac_override "$program" --state "$state" --slots 2 --refresh
 		expect ok "the host's new address" "tcp 1.2.3.4 80"
 		;;
 	esac
@@ -160,15 +160,40 @@ expect ok "and packets pass" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80"
 nft 'flush ruleset'
 check "others: slots again" "$program" --state "$state" --slots 2
 
-mode=loopback
-mount --bind /dev/null /etc/resolv.conf
-printf 'nameserver 127.0.0.1\n' >"$work/resolv.conf"
+mode=resolvers
+refresh() { BERTH_NETWORK_DNS='' setpriv --no-new-privs --inh-caps=-all --bounding-set=-all,+net_admin,+chown,+fowner,+dac_override \
+	"$program" --state "$state" --slots 2 --refresh 2>&1; }
+printf 'nameserver 10.9.9.53\n' >"$work/resolv.conf"
 mount --bind "$work/resolv.conf" /etc/resolv.conf
+check "resolvers: slots" env BERTH_NETWORK_DNS= "$program" --state "$state" --slots 2
+expect refused "another server" "tcp 8.8.8.8 53"
+printf 'nameserver 8.8.8.8\nnameserver 10.9.9.53\n' >"$work/resolv.conf"
+contains "resolvers: the host gets another" "other resolvers" "$(refresh)"
+equal "resolvers: sandboxes are told" "nameserver 8.8.8.8" "$(head -1 "$state/run/resolv.conf")"
+expect ok "and may ask it" "tcp 8.8.8.8 53" "udp 8.8.8.8 53" "udp 10.9.9.53 53"
+equal "resolvers: nothing more to do" "" "$(refresh)"
+: >"$work/resolv.conf"
+equal "resolvers: a host without any for a while" "" "$(refresh)"
+expect ok "takes none away" "udp 8.8.8.8 53"
+# As when the host starts and its network is not yet there.
+printf 'nameserver 127.0.0.53\n' >"$work/resolv.conf"
+contains "resolvers: a stub with no server behind it is none" "no resolver that sandboxes could ask" "$(BERTH_NETWORK_DNS='' slots)"
+equal "resolvers: so there is none" "" "$(cat "$state/run/resolv.conf")"
+printf 'nameserver 10.9.9.53\n' >"$work/resolv.conf"
+contains "resolvers: until there is one" "other resolvers" "$(refresh)"
+expect ok "then it is asked" "udp 10.9.9.53 53"
+
+mode=loopback
+printf 'nameserver 127.0.0.1\n' >"$work/resolv.conf"
 check "loopback: slots" env BERTH_NETWORK_DNS= "$program" --state "$state" --slots 2
 gateway=$(inside 0 ip -o -4 route show default | cut -d' ' -f3)
 equal "loopback: sandboxes ask the gateway" "nameserver $gateway" "$(cat "$state/run/resolv.conf")"
 expect ok "the host's resolver on loopback" "udp $gateway 53" "tcp $gateway 53"
 expect refused "nothing else on the host's loopback" "tcp $gateway 80"
+printf 'nameserver 10.9.9.53\n' >"$work/resolv.conf"
+contains "loopback: a host that has another one meanwhile has to be set up" "run berth setup" "$(refresh)"
+equal "loopback: until then it stays" "nameserver $gateway" "$(cat "$state/run/resolv.conf")"
+printf 'nameserver 127.0.0.1\n' >"$work/resolv.conf"
 check "loopback: slots, with a limit" env BERTH_NETWORK_CONNECTIONS=20 BERTH_NETWORK_DNS= "$program" --state "$state" --slots 2
 equal "loopback: questions are connections too" 20 "$(inside 1 python3 "$here/world.py" ask "$gateway" 30)"
 
