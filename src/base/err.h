@@ -42,8 +42,8 @@ int err_sys(struct err *err, int sys_errno, const char *fmt, ...) PRINTF(3, 4);
 /* Prepends "context: " to an error already set and returns -1. */
 int err_wrap(struct err *err, const char *fmt, ...) PRINTF(2, 3);
 
-/* What the analyzer cannot see from here: they return -1. */
-#if defined(__clang_analyzer__) && !defined(BERTH_BASE_ERR_C)
+/* What neither the analyzer nor a compiler's flow analysis can see from here: they return -1. */
+#if !defined(BERTH_BASE_ERR_C)
 #define err_set(...)  ((void)err_set(__VA_ARGS__), -1)
 #define err_sys(...)  ((void)err_sys(__VA_ARGS__), -1)
 #define err_wrap(...) ((void)err_wrap(__VA_ARGS__), -1)

@@ -45,6 +45,8 @@ static char *read_line(char *out, int size, void *userdata)
 		return out;
 	if (is_comment(out)) {
 		skip_rest_of_line(pass->file);
+		/* Later versions of inih would look for it themselves. */
+		(void)snprintf(out, (size_t)size, "#\n");
 		return out;
 	}
 	(void)err_set(pass->err, ERR_INVALID,
