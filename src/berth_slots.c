@@ -17,7 +17,7 @@ static const char usage[] =
 	"  --state DIR    state directory, instead of server.state_dir\n"
 	"  --slots N      number of slots, instead of pool.slots\n"
 	"  --remove       undo everything but the workspaces\n"
-	"  --refresh      take the host's new resolvers; look allowed hosts up again\n";
+	"  --refresh      keep the network right: rules, resolvers, allowed hosts\n";
 
 static int act(enum action action, const char *config, const struct conf_override *overrides,
 	       struct err *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps the addresses of allowed hosts fresh. */
+/* Keeps the network of sandboxes right. */
 #include "cli/refresh.h"
 
 #include "cli/cli.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* As in berth-refresh.timer; an address is dropped after an hour (slots/rules.h). */
-enum { PAUSE_MS = 300 * 1000 };
+enum { PAUSE_MS = 60 * 1000 };
 
 /* Until `caller`, the reading end of a pipe, closes: the caller is not root much longer, and a
  * death signal of it would not be allowed to reach us. */
@@ -29,8 +29,8 @@ static _Noreturn void keep_fresh(const struct options_argv *argv, int caller)
 				      strerror(-r));
 		else if (status != 0)
 			(void)fprintf(stderr,
-				      "berth serve: the addresses of network.allow_hosts were not "
-				      "renewed (%s ended with %d)\n",
+				      "berth serve: the network of sandboxes could not be looked "
+				      "after (%s ended with %d)\n",
 				      argv->argv[0], status);
 	}
 }
@@ -42,12 +42,13 @@ int refresh_start(const struct options *o, const struct conf *conf, struct err *
 	int pair[2];
 	pid_t pid;
 
-	if (conf->network != CONF_NETWORK_ALLOW)
+	if (conf->network == CONF_NETWORK_NONE)
 		return 0;
 	if (geteuid() != 0) {
 		(void)fprintf(stderr,
 			      "berth serve: not root: have `berth-slots --refresh` run every "
-			      "few minutes, or allowed hosts are out of reach within the hour\n");
+			      "minute. It puts "
+			      "back network rules that others flush, and looks allowed hosts up\n");
 		return 0;
 	}
 	if (cli_program("berth-slots", program, sizeof(program), err) < 0)

@@ -21,8 +21,9 @@ enum { MAX_UNIT = 64 << 10, MAX_OUTPUT = 8 << 10 };
 #define STATE_LINE "RequiresMountsFor="
 
 /*
- * In the order of starting. A service that only a timer starts is not enabled by itself. The first
- * is written first and removed last: it tells whose they are.
+ * In the order of starting. A service that only a timer starts is not enabled by itself; the one
+ * that refreshes starts with nftables, too. The first is written first and removed last: it tells
+ * whose they are.
  */
 static const struct {
 	const char *name;
@@ -30,7 +31,7 @@ static const struct {
 } units[] = {
 	{ "berth-slots.service", true }, { "berth-spawner.service", true },
 	{ "berthd.service", true },      { "berth-gc.service", false },
-	{ "berth-gc.timer", true },      { "berth-refresh.service", false },
+	{ "berth-gc.timer", true },      { "berth-refresh.service", true },
 	{ "berth-refresh.timer", true },
 };
 

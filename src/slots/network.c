@@ -175,15 +175,19 @@ static int make_links(const struct slots_plan *plan, const struct network *net, 
 
 /* ---- firewalls beside ours ---- */
 
+static void say_opened(const struct network *net)
+{
+	log_info("another firewall (iptables) drops what it is not told of: it takes packets of "
+		 "%s* now, which our table filters",
+		 net->link_prefix);
+}
+
 static void pass_firewalls(const struct network *net)
 {
 	struct firewall_block block;
 
 	if (firewalls_open(net->link_prefix))
-		log_info("another firewall (iptables) drops what it is not told of: it takes "
-			 "packets "
-			 "of %s* now, which our table filters",
-			 net->link_prefix);
+		say_opened(net);
 	if (firewalls_find(net->link_prefix, &block))
 		log_warning("packets of sandboxes will be lost: %s; %s", block.what, block.fix);
 }
@@ -226,13 +230,12 @@ static bool has_new_resolvers(const struct slots_plan *plan, const struct networ
 }
 
 /* The way to a resolver on the host's loopback is part of the links. */
-static bool has_its_links(const struct slots_plan *plan, const struct network *net)
+static bool has_its_links(const struct network *net, int namespaces)
 {
 	auto_buf struct buf was = BUF_INIT(STAMP_MAX), want = BUF_INIT(STAMP_MAX);
-	auto_fd int namespaces = plan_open_namespaces(plan);
 
-	return namespaces >= 0 && io_read_file(namespaces, STAMP, &was) == 0 &&
-	       print_stamp(net, &want) == 0 && view_eq(buf_view(&was), buf_view(&want));
+	return io_read_file(namespaces, STAMP, &was) == 0 && print_stamp(net, &want) == 0 &&
+	       view_eq(buf_view(&was), buf_view(&want));
 }
 
 static int renew_hosts(const struct slots_plan *plan, const struct network *net, struct err *err)
@@ -249,24 +252,43 @@ static int renew_hosts(const struct slots_plan *plan, const struct network *net,
 	return rules_load(buf_view(&text), err);
 }
 
+static int renew_resolvers(const struct slots_plan *plan, const struct network *net,
+			   struct err *err)
+{
+	struct network_facts facts;
+
+	log_info("the host has other resolvers: sandboxes that start from now on ask those");
+	if (set_rules(plan, net, &facts, err) < 0)
+		return -1;
+	return write_resolvconf(plan, net, err);
+}
+
 int network_refresh(const struct slots_plan *plan, struct err *err)
 {
 	struct network_facts facts;
 	struct network net;
 
-	if (plan->conf->network == CONF_NETWORK_NONE)
-		return 0;
+	auto_fd int namespaces = plan_open_namespaces(plan);
+	if (plan->conf->network == CONF_NETWORK_NONE || namespaces < 0 ||
+	    faccessat(namespaces, STAMP, F_OK, 0) < 0)
+		return 0; /* no sandbox has a network */
 	if (network_plan(plan, &net, err) < 0)
 		return -1;
+	/* Without them a sandbox reaches the host itself. First, whatever else there is to do. */
+	if (!rules_are_loaded(&net)) {
+		log_warning("the network rules of sandboxes were gone, as after `nft flush "
+			    "ruleset`: they are made again");
+		if (set_rules(plan, &net, &facts, err) < 0)
+			return -1;
+	}
+	if (firewalls_open(net.link_prefix))
+		say_opened(&net);
 	if (!has_new_resolvers(plan, &net))
 		return net.mode == CONF_NETWORK_ALLOW ? renew_hosts(plan, &net, err) : 0;
-	if (!has_its_links(plan, &net))
+	if (!has_its_links(&net, namespaces))
 		return err_set(err, ERR_INVALID,
 			       "the host's network has changed: run berth setup (as root)");
-	log_info("the host has other resolvers: sandboxes that start from now on ask those");
-	if (set_rules(plan, &net, &facts, err) < 0)
-		return -1;
-	return write_resolvconf(plan, &net, err);
+	return renew_resolvers(plan, &net, err);
 }
 
 int network_down(struct slots_plan *plan, struct err *err)

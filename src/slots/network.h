@@ -43,8 +43,9 @@ int network_up(const struct slots_plan *plan, int namespaces, struct network_fac
 int network_down(struct slots_plan *plan, struct err *err) MUST_CHECK;
 
 /*
- * While sandboxes run: takes other resolvers that the host has now, and with mode = allow looks the
- * allowed hosts up again. ERR_INVALID if that takes other links.
+ * While sandboxes run: puts back what others took out of the host's rules, takes other resolvers
+ * that the host has now, and with mode = allow looks the allowed hosts up again. ERR_INVALID if
+ * that takes other links. Does nothing where network_up() has not been.
  */
 int network_refresh(const struct slots_plan *plan, struct err *err) MUST_CHECK;
 

@@ -30,6 +30,15 @@ int rules_load(struct view text, struct err *err)
 	return run(copy, err);
 }
 
+bool rules_are_loaded(const struct network *net)
+{
+	char text[64];
+	struct err absent;
+
+	(void)snprintf(text, sizeof(text), "list chain inet %s forward\n", net->table);
+	return run(text, &absent) == 0;
+}
+
 int rules_remove(const struct network *net, struct err *err)
 {
 	char text[128];

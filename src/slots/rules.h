@@ -41,6 +41,8 @@ int rules_print_hosts(const struct rules *rules, struct buf *out) MUST_CHECK;
 
 /* Runs the text; all of it or nothing. */
 int rules_load(struct view text, struct err *err) MUST_CHECK;
+/* False if the table is not there, or cannot be looked at. */
+bool rules_are_loaded(const struct network *net) MUST_CHECK;
 int rules_remove(const struct network *net, struct err *err) MUST_CHECK;
 
 #endif

@@ -49,7 +49,7 @@ int slots_up(const struct conf *conf, const struct slots_progress *progress,
  */
 int slots_down(const struct conf *conf, struct err *err) MUST_CHECK;
 
-/* From time to time: takes the host's new resolvers, and looks allowed hosts up again. */
+/* From time to time: keeps the network as slots_up() made it (network_refresh()). */
 int slots_refresh(const struct conf *conf, struct err *err) MUST_CHECK;
 
 #endif

@@ -183,6 +183,22 @@ printf 'nameserver 10.9.9.53\n' >"$work/resolv.conf"
 contains "resolvers: until there is one" "other resolvers" "$(refresh)"
 expect ok "then it is asked" "udp 10.9.9.53 53"
 
+# What a reload of the host's own rules does to ours.
+mode=flush
+BERTH_NETWORK_DNS='' slots >/dev/null
+nft flush ruleset
+iptables -P FORWARD DROP
+contains "flush: noticed" "rules of sandboxes were gone" "$(refresh)"
+expect refused "the host's own addresses and services" "tcp 10.9.0.2 80" "tcp 2a00:9::2 80"
+expect refused "private ranges" "${lan[@]}"
+expect ok "the internet, past the others' rules too" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80"
+equal "flush: nothing more to do" "" "$(refresh)"
+"$program" --state "$state" --slots 2 --remove
+equal "flush: nothing to put back where nothing is set up" "" "$(refresh; nft list tables | grep berth)"
+iptables -P FORWARD ACCEPT
+nft flush ruleset
+check "flush: slots again" "$program" --state "$state" --slots 2
+
 mode=loopback
 printf 'nameserver 127.0.0.1\n' >"$work/resolv.conf"
 check "loopback: slots" env BERTH_NETWORK_DNS= "$program" --state "$state" --slots 2
