@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the network of sandboxes needs. */
+#include "base/instance.h"
 #include "cli/doctor.h"
 #include "slots/firewalls.h"
 #include "sys/io.h"
@@ -36,6 +37,20 @@ void doctor_network(const struct doctor_host *host, struct doctor_result *ret)
 	}
 }
 
+/* True where they cannot be looked at. */
+static bool has_rules(const struct doctor_host *host)
+{
+	char tag[INSTANCE_LEN + 1], table[32];
+	const char *const argv[] = { "nft", "list", "chain", "inet", table, "forward", NULL };
+	int status = 0;
+
+	if (geteuid() != 0 || !host->has_slots || strcmp(host->slots.network, "none") == 0)
+		return true;
+	instance_tag(host->conf.state_dir, tag);
+	(void)snprintf(table, sizeof(table), "berth_%s", tag);
+	return run_program(argv, NULL, &status) == 0 && status == 0;
+}
+
 void doctor_nft(const struct doctor_host *host, struct doctor_result *ret)
 {
 	const char *const argv[] = { "nft", "--version", NULL };
@@ -44,12 +59,16 @@ void doctor_nft(const struct doctor_host *host, struct doctor_result *ret)
 	if (!has_network(host, ret))
 		return;
 	r = run_program(argv, NULL, &status);
-	if (r == 0 && status == 0) {
+	if (r < 0 || status != 0) {
+		doctor_say(ret, DOCTOR_FAIL, "the program nft is missing: no rules for sandboxes");
+		doctor_fix(ret, "apt install nftables");
+	} else if (!has_rules(host)) {
+		doctor_say(ret, DOCTOR_FAIL,
+			   "the rules for sandboxes are gone: they reach this host's services");
+		doctor_fix(ret, "berth setup (as root); berth-refresh.timer does it every minute");
+	} else {
 		doctor_say(ret, DOCTOR_OK, "installed");
-		return;
 	}
-	doctor_say(ret, DOCTOR_FAIL, "the program nft is missing: no rules for sandboxes");
-	doctor_fix(ret, "apt install nftables");
 }
 
 void doctor_tun(const struct doctor_host *host, struct doctor_result *ret)

@@ -188,10 +188,12 @@ mode=flush
 BERTH_NETWORK_DNS='' slots >/dev/null
 nft flush ruleset
 iptables -P FORWARD DROP
+contains "flush: doctor misses them" "FAIL +nft +the rules for sandboxes are gone" "$("${program%-slots}" doctor --state "$state")"
 contains "flush: noticed" "rules of sandboxes were gone" "$(refresh)"
 expect refused "the host's own addresses and services" "tcp 10.9.0.2 80" "tcp 2a00:9::2 80"
 expect refused "private ranges" "${lan[@]}"
 expect ok "the internet, past the others' rules too" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80"
+contains "flush: so does doctor" "ok +nft" "$("${program%-slots}" doctor --state "$state")"
 equal "flush: nothing more to do" "" "$(refresh)"
 "$program" --state "$state" --slots 2 --remove
 equal "flush: nothing to put back where nothing is set up" "" "$(refresh; nft list tables | grep berth)"

@@ -275,13 +275,25 @@ static void test_open_refuses_what_is_no_file(void **state)
 	(void)close(file.fd);
 }
 
+/* In the child that races. The keeper ends, after a failure too, when nobody else holds its socket.
+ */
+static void begin_race(const struct fixture *f)
+{
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)close(f->socket);
+}
+
+static void put_what_is_swapped(const struct fixture *f)
+{
+	assert_int_equal(mkdirat(f->workspace, "a", 0755), 0);
+	put_file(f->workspace, "a/secret", VIEW("inside"));
+	assert_int_equal(symlinkat("../outside", f->workspace, "b"), 0);
+}
+
 /* Swaps a folder for a link to outside, and back, until it is killed. */
 static _Noreturn void swap_forever(const struct fixture *f)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)mkdirat(f->workspace, "a", 0755);
-	put_file(f->workspace, "a/secret", VIEW("inside"));
-	(void)!symlinkat("../outside", f->workspace, "b");
+	begin_race(f);
 	for (;;) {
 		for (int i = 0; i < SWAPS; i++)
 			(void)renameat2(f->workspace, "a", f->workspace, "b", RENAME_EXCHANGE);
@@ -314,6 +326,7 @@ static void test_race(void **state)
 	pid_t pid;
 
 	put_file(f->outside, "secret", VIEW("SECRET"));
+	put_what_is_swapped(f);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
@@ -327,7 +340,7 @@ static void test_race(void **state)
 /* Moves a folder up to the workspace and back down, until it is killed: ".." means two things. */
 static _Noreturn void move_forever(const struct fixture *f)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	begin_race(f);
 	for (;;) {
 		for (int i = 0; i < SWAPS; i++) {
 			(void)renameat(f->workspace, "x/deep", f->workspace, "deep");
@@ -368,8 +381,10 @@ static void test_race_create(void **state)
 {
 	usec end = clock_monotonic(&clock_system) + RACE_TIME;
 	struct fixture *f = *state;
-	pid_t pid = fork();
+	pid_t pid;
 
+	put_what_is_swapped(f);
+	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
 		swap_forever(f);
