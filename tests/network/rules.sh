@@ -136,15 +136,15 @@ equal "spoof: a packet with a foreign source goes nowhere" nothing "$spoofed"
 
 # Firewalls of others: what one table drops is lost, whatever ours says.
 mode=others
-slots() { "$program" --state "$state" --slots 2 2>&1; }
+setup_says() { slots --slots 2 2>&1; }
 for iptables in iptables ip6tables; do
 	for chain in INPUT FORWARD; do $iptables -P $chain DROP; done
 done
 expect silent "what Docker and ufw have iptables do" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80"
-contains "others: setup opens it" "another firewall .iptables. drops" "$(slots)"
+contains "others: setup opens it" "another firewall .iptables. drops" "$(setup_says)"
 expect ok "then packets pass" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80" "udp 10.9.9.53 53"
 expect refused "that our table lets pass" "tcp 169.254.169.254 80" "${lan[@]}" "tcp 10.9.0.2 80"
-equal "others: told once" "" "$(slots | grep -E "firewall|lost")"
+equal "others: told once" "" "$(setup_says | grep -E "firewall|lost")"
 equal "others: by one rule each" "2 1" "$(iptables -S FORWARD | grep -c bv) $(ip6tables -S INPUT | grep -c bv)"
 "$program" --state "$state" --slots 2 --remove
 equal "others: and taken out again" "" "$(iptables -S | grep bv; ip6tables -S | grep bv)"
@@ -152,10 +152,10 @@ for iptables in iptables ip6tables; do
 	for chain in INPUT FORWARD; do $iptables -P $chain ACCEPT; done
 done
 nft 'add table inet site; add chain inet site pass { type filter hook forward priority 0; policy drop; }'
-contains "others: a table of the operator's own is named" "chain pass of table inet site drops" "$(slots)"
+contains "others: a table of the operator's own is named" "chain pass of table inet site drops" "$(setup_says)"
 expect silent "until it is told" "tcp 1.2.3.4 80"
 nft 'add rule inet site pass iifname "bv*" accept; add rule inet site pass oifname "bv*" accept'
-equal "others: then all is well" "" "$(slots | grep -E "firewall|lost")"
+equal "others: then all is well" "" "$(setup_says | grep -E "firewall|lost")"
 expect ok "and packets pass" "tcp 1.2.3.4 80" "tcp 2606:4700::1 80"
 nft 'flush ruleset'
 check "others: slots again" "$program" --state "$state" --slots 2
@@ -177,7 +177,7 @@ equal "resolvers: a host without any for a while" "" "$(refresh)"
 expect ok "takes none away" "udp 8.8.8.8 53"
 # As when the host starts and its network is not yet there.
 printf 'nameserver 127.0.0.53\n' >"$work/resolv.conf"
-contains "resolvers: a stub with no server behind it is none" "no resolver that sandboxes could ask" "$(BERTH_NETWORK_DNS='' slots)"
+contains "resolvers: a stub with no server behind it is none" "no resolver that sandboxes could ask" "$(BERTH_NETWORK_DNS='' setup_says)"
 equal "resolvers: so there is none" "" "$(cat "$state/run/resolv.conf")"
 printf 'nameserver 10.9.9.53\n' >"$work/resolv.conf"
 contains "resolvers: until there is one" "other resolvers" "$(refresh)"
@@ -185,7 +185,7 @@ expect ok "then it is asked" "udp 10.9.9.53 53"
 
 # What a reload of the host's own rules does to ours.
 mode=flush
-BERTH_NETWORK_DNS='' slots >/dev/null
+BERTH_NETWORK_DNS='' setup_says >/dev/null
 nft flush ruleset
 iptables -P FORWARD DROP
 contains "flush: doctor misses them" "FAIL +nft +the rules for sandboxes are gone" "$("${program%-slots}" doctor --state "$state")"

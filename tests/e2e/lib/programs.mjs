@@ -189,9 +189,14 @@ export class FrontDoor {
     for (const name of ['', 'run', 'server']) if (root) chownSync(join(door.dir, name), NOBODY, NOBODY);
     const command = [...wrap, join(door.dir, 'berthd'), ...Object.entries(all).flatMap(([name, value]) => ['--set', `${name}=${value}`])];
     door.program = new Program(command[0], command.slice(1), { cwd: '/', ...(root ? { uid: NOBODY, gid: NOBODY } : {}) });
-    if (visit) await eventually(() => fetch(`http://127.0.0.1:${visit}`).then(() => true, () => door.program.stderr.includes('berthd:')));
-    const [, url] = await door.program.waitFor(/serving (http:\S+)/, { from: 'stderr' });
-    door.url = url;
+    try {
+      if (visit) await eventually(() => fetch(`http://127.0.0.1:${visit}`).then(() => true, () => door.program.stderr.includes('berthd:')));
+      const [, url] = await door.program.waitFor(/serving (http:\S+)/, { from: 'stderr' });
+      door.url = url;
+    } catch (error) {
+      await door.stop();
+      throw error;
+    }
     return door;
   }
 
