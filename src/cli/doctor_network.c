@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the network of sandboxes needs. */
-#include "base/instance.h"
 #include "cli/doctor.h"
 #include "slots/firewalls.h"
+#include "slots/rules.h"
 #include "sys/io.h"
 #include "sys/run.h"
 
@@ -40,15 +40,14 @@ void doctor_network(const struct doctor_host *host, struct doctor_result *ret)
 /* True where they cannot be looked at. */
 static bool has_rules(const struct doctor_host *host)
 {
-	char tag[INSTANCE_LEN + 1], table[32];
-	const char *const argv[] = { "nft", "list", "chain", "inet", table, "forward", NULL };
-	int status = 0;
+	char tag[INSTANCE_LEN + 1];
+	struct network net;
 
 	if (geteuid() != 0 || !host->has_slots || strcmp(host->slots.network, "none") == 0)
 		return true;
 	instance_tag(host->conf.state_dir, tag);
-	(void)snprintf(table, sizeof(table), "berth_%s", tag);
-	return run_program(argv, NULL, &status) == 0 && status == 0;
+	network_set_names(&net, tag);
+	return rules_are_loaded(&net);
 }
 
 void doctor_nft(const struct doctor_host *host, struct doctor_result *ret)

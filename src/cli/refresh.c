@@ -45,10 +45,10 @@ int refresh_start(const struct options *o, const struct conf *conf, struct err *
 	if (conf->network == CONF_NETWORK_NONE)
 		return 0;
 	if (geteuid() != 0) {
-		(void)fprintf(stderr,
-			      "berth serve: not root: have `berth-slots --refresh` run every "
-			      "minute. It puts "
-			      "back network rules that others flush, and looks allowed hosts up\n");
+		(void)fprintf(
+			stderr,
+			"berth serve: not root: have `berth-slots --refresh` run every minute. It "
+			"puts back network rules that others flush, and looks allowed hosts up\n");
 		return 0;
 	}
 	if (cli_program("berth-slots", program, sizeof(program), err) < 0)

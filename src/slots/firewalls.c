@@ -9,6 +9,16 @@
 
 enum { TEXT_MAX = 4 * 1024 * 1024 };
 
+/* Runs it to its end; what it said replaces what was in `out` (NULL: nobody wants to know). */
+static bool succeeds(const char *const *argv, struct buf *out)
+{
+	int status;
+
+	if (out)
+		buf_truncate(out, 0);
+	return run_program(argv, out, &status) == 0 && status == 0;
+}
+
 /* ---- iptables: by its own program, whichever of the kernel's interfaces that one uses ---- */
 
 static const char *const programs[] = { "iptables", "ip6tables" };
@@ -42,21 +52,11 @@ bool firewalls_iptables_drops(struct view rules)
 }
 
 /* False if there is no such program, or it may not look. */
-static bool list_chain(const char *program, const char *chain, struct buf *out)
+static bool drops(const char *program, const char *chain, struct buf *rules)
 {
 	const char *const argv[] = { program, "--wait=10", "-S", chain, NULL };
-	int status;
 
-	buf_truncate(out, 0);
-	return run_program(argv, out, &status) == 0 && status == 0;
-}
-
-static bool has_iptables(const char *program)
-{
-	const char *const argv[] = { program, "--version", NULL };
-	int status;
-
-	return run_program(argv, NULL, &status) == 0 && status == 0;
+	return succeeds(argv, rules) && firewalls_iptables_drops(buf_view(rules));
 }
 
 /* "-C" asks for the rule, "-I" puts it first, "-D" takes it out. */
@@ -67,10 +67,9 @@ static bool do_rule(const char *program, const char *action, size_t pass, const 
 		program, "--wait=10", action, passes[pass].chain, passes[pass].direction, interface,
 		"-j",    "ACCEPT",    NULL
 	};
-	int status;
 
 	(void)snprintf(interface, sizeof(interface), "%s+", links);
-	return run_program(argv, NULL, &status) == 0 && status == 0;
+	return succeeds(argv, NULL);
 }
 
 bool firewalls_open(const char *links)
@@ -80,8 +79,7 @@ bool firewalls_open(const char *links)
 
 	for (size_t p = 0; p < ARRAY_SIZE(programs); p++)
 		for (size_t i = 0; i < ARRAY_SIZE(passes); i++)
-			if (list_chain(programs[p], passes[i].chain, &rules) &&
-			    firewalls_iptables_drops(buf_view(&rules)) &&
+			if (drops(programs[p], passes[i].chain, &rules) &&
 			    !do_rule(programs[p], "-C", i, links))
 				any = do_rule(programs[p], "-I", i, links) || any;
 	return any;
@@ -105,8 +103,7 @@ static bool find_in_iptables(const char *links, struct firewall_block *ret)
 			char told[40];
 
 			(void)snprintf(told, sizeof(told), "%s %s", passes[i].direction, links);
-			if (!list_chain(programs[p], passes[i].chain, &rules) ||
-			    !firewalls_iptables_drops(buf_view(&rules)) ||
+			if (!drops(programs[p], passes[i].chain, &rules) ||
 			    strstr(buf_str(&rules), told))
 				continue;
 			(void)snprintf(ret->what, sizeof(ret->what),
@@ -169,14 +166,6 @@ bool firewalls_next_dropping(struct view *rest, struct firewall_chain *ret)
 	return false;
 }
 
-static bool list_nft(const char *const *argv, struct buf *out)
-{
-	int status;
-
-	buf_truncate(out, 0);
-	return run_program(argv, out, &status) == 0 && status == 0;
-}
-
 /* Whether the rules name these links, or those of all servers. */
 static bool has_links(struct buf *text, const char *links)
 {
@@ -190,10 +179,10 @@ static bool has_links(struct buf *text, const char *links)
 static bool is_of_iptables(const struct firewall_chain *chain)
 {
 	bool is_v4 = strcmp(chain->family, "ip") == 0;
+	const char *const argv[] = { programs[is_v4 ? 0 : 1], "--version", NULL };
 
 	return strcmp(chain->table, "filter") == 0 &&
-	       (is_v4 || strcmp(chain->family, "ip6") == 0) &&
-	       has_iptables(programs[is_v4 ? 0 : 1]);
+	       (is_v4 || strcmp(chain->family, "ip6") == 0) && succeeds(argv, NULL);
 }
 
 static bool find_in_nft(const char *links, struct firewall_block *ret)
@@ -203,7 +192,7 @@ static bool find_in_nft(const char *links, struct firewall_block *ret)
 	struct firewall_chain chain = { 0 };
 	struct view rest;
 
-	if (!list_nft(all, &chains))
+	if (!succeeds(all, &chains))
 		return false;
 	rest = buf_view(&chains);
 	while (firewalls_next_dropping(&rest, &chain)) {
@@ -211,7 +200,7 @@ static bool find_in_nft(const char *links, struct firewall_block *ret)
 					    chain.table, chain.name, NULL };
 		bool both = strcmp(chain.hook, "forward") == 0;
 
-		if (is_of_iptables(&chain) || !list_nft(one, &rules) || has_links(&rules, links))
+		if (is_of_iptables(&chain) || !succeeds(one, &rules) || has_links(&rules, links))
 			continue;
 		(void)snprintf(ret->what, sizeof(ret->what),
 			       "chain %.40s of table %s %.40s drops what it is not told of",
@@ -231,7 +220,7 @@ static bool find_firewalld(const char *links, struct firewall_block *ret)
 	static const char *const table[] = { "nft", "list", "table", "inet", "firewalld", NULL };
 	auto_buf struct buf rules = BUF_INIT(TEXT_MAX);
 
-	if (!list_nft(table, &rules) || has_links(&rules, links))
+	if (!succeeds(table, &rules) || has_links(&rules, links))
 		return false;
 	(void)snprintf(ret->what, sizeof(ret->what), "firewalld rejects what it is not told of");
 	(void)snprintf(

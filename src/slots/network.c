@@ -140,15 +140,24 @@ static int print_stamp(const struct network *net, struct buf *out)
 	return r;
 }
 
+/* Whether the links are for these addresses, and this way to a resolver on the host's loopback. */
+static bool has_its_links(const struct network *net, int namespaces)
+{
+	auto_buf struct buf was = BUF_INIT(STAMP_MAX), want = BUF_INIT(STAMP_MAX);
+
+	return io_read_file(namespaces, STAMP, &was) == 0 && print_stamp(net, &want) == 0 &&
+	       view_eq(buf_view(&was), buf_view(&want));
+}
+
 /* Links made for other addresses are dropped; they are of no use to anybody. */
 static int check_stamp(const struct network *net, int namespaces, struct err *err)
 {
-	auto_buf struct buf was = BUF_INIT(STAMP_MAX), want = BUF_INIT(STAMP_MAX);
+	auto_buf struct buf want = BUF_INIT(STAMP_MAX);
 	int r = print_stamp(net, &want);
 
 	if (r < 0)
 		return err_sys(err, -r, "describe the network");
-	if (io_read_file(namespaces, STAMP, &was) == 0 && view_eq(buf_view(&was), buf_view(&want)))
+	if (has_its_links(net, namespaces))
 		return 0;
 	if (drop_links(net, 0, err) < 0)
 		return -1;
@@ -227,15 +236,6 @@ static bool has_new_resolvers(const struct slots_plan *plan, const struct networ
 	return net->resolvers.n && print_resolvconf(net, &now) == 0 &&
 	       io_read_file(plan->runtime_fd, RESOLVCONF, &was) == 0 &&
 	       !view_eq(buf_view(&was), buf_view(&now));
-}
-
-/* The way to a resolver on the host's loopback is part of the links. */
-static bool has_its_links(const struct network *net, int namespaces)
-{
-	auto_buf struct buf was = BUF_INIT(STAMP_MAX), want = BUF_INIT(STAMP_MAX);
-
-	return io_read_file(namespaces, STAMP, &was) == 0 && print_stamp(net, &want) == 0 &&
-	       view_eq(buf_view(&was), buf_view(&want));
 }
 
 static int renew_hosts(const struct slots_plan *plan, const struct network *net, struct err *err)

@@ -33,6 +33,8 @@ struct network_facts {
 
 /* Works out addresses and names; touches nothing. */
 int network_plan(const struct slots_plan *plan, struct network *ret, struct err *err) MUST_CHECK;
+/* Only link_prefix and table, for the server with this tag (base/instance.h). */
+void network_set_names(struct network *net, const char *instance);
 struct address network_gateway(const struct network *net, int family);
 struct address network_slot(const struct network *net, int family, uint32_t n);
 void network_link_name(const struct network *net, uint32_t n, char ret[NETWORK_NAME]);

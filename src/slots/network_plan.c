@@ -256,6 +256,12 @@ static int plan_addresses(const struct slots_plan *plan, struct network *net, ui
 	return r;
 }
 
+void network_set_names(struct network *net, const char *instance)
+{
+	(void)snprintf(net->link_prefix, sizeof(net->link_prefix), "bv%s-", instance);
+	(void)snprintf(net->table, sizeof(net->table), "berth_%s", instance);
+}
+
 int network_plan(const struct slots_plan *plan, struct network *ret, struct err *err)
 {
 	struct network net = { .mode = (enum conf_network)plan->conf->network };
@@ -265,8 +271,7 @@ int network_plan(const struct slots_plan *plan, struct network *ret, struct err 
 	if (hex_decode(view_str(plan->instance), tag, sizeof(tag)) < 0)
 		return err_set(err, ERR_BUG, "the server's tag is not hex");
 	seed = (uint32_t)tag[0] << 8 | tag[1];
-	(void)snprintf(net.link_prefix, sizeof(net.link_prefix), "bv%s-", plan->instance);
-	(void)snprintf(net.table, sizeof(net.table), "berth_%s", plan->instance);
+	network_set_names(&net, plan->instance);
 	if (plan_addresses(plan, &net, seed, err) < 0 ||
 	    resolvers_find(plan->conf->dns, net.has_v6 ? RESOLVERS_ALL : RESOLVERS_V4_ONLY,
 			   &net.resolvers, err) < 0)

@@ -275,8 +275,7 @@ static void test_open_refuses_what_is_no_file(void **state)
 	(void)close(file.fd);
 }
 
-/* In the child that races. The keeper ends, after a failure too, when nobody else holds its socket.
- */
+/* In the child that races. The keeper ends when nobody holds its socket, after a failure too. */
 static void begin_race(const struct fixture *f)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
